@@ -1,5 +1,6 @@
 /** Whether a directory is still the one that was opened. */
 import { FolioError } from '../../src/errors.ts'
+import { fs } from './node.ts'
 
 /**
  * Databases do not notice that their directory was moved, deleted or replaced while they have it open. What is written then is lost with it; and LevelDB,
@@ -10,7 +11,7 @@ import { FolioError } from '../../src/errors.ts'
  * @returns to be called before anything is written; throws STORE_MISSING, or what the file system says
  */
 export function heldIn(directory: string, files: readonly string[]): () => void {
-  const { statSync } = process.getBuiltinModule('node:fs')
+  const { statSync } = fs()
   const look = (path: string) => statSync(path, { throwIfNoEntry: false })
   const parts = [
     { what: 'directory', path: directory, opened: look(directory) },

@@ -1,9 +1,8 @@
 /** A few bytes in a file beside those of a database, which leaves it alone. The file is replaced as a whole, and synced only on request. */
 import type { Store } from '../../src/store.ts'
 import { inTurn } from './in-turn.ts'
+import { fsPromises } from './node.ts'
 import { syncFile, syncNames } from './sync.ts'
-
-const fs = () => process.getBuiltinModule('node:fs/promises')
 
 /** What the file is called. */
 const NOTE = 'HIGH-WATER'
@@ -25,10 +24,10 @@ export function noteIn(directory: string, checkHeld: () => void, writer = 'new')
   /** At once, each would move away the file that another is about to move. */
   const inLine = inTurn()
   const place = async (bytes: Uint8Array, durable: boolean): Promise<void> => {
-    await fs().writeFile(next, bytes)
+    await fsPromises().writeFile(next, bytes)
     // Not by `flush`, which Yarn's Plug'n'Play passes over.
     if (durable) await syncFile(next)
-    await fs().rename(next, path)
+    await fsPromises().rename(next, path)
     if (durable) await syncNames(directory)
   }
   const write = async (bytes: Uint8Array, durable: boolean): Promise<void> => {
@@ -38,7 +37,7 @@ export function noteIn(directory: string, checkHeld: () => void, writer = 'new')
         return await place(bytes, durable)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT' && tries < MAX_TRIES) continue
-        await fs()
+        await fsPromises()
           .rm(next, { force: true })
           .catch(() => {})
         throw error
@@ -47,7 +46,7 @@ export function noteIn(directory: string, checkHeld: () => void, writer = 'new')
   }
   return {
     read: () =>
-      fs()
+      fsPromises()
         .readFile(path)
         .catch((error: NodeJS.ErrnoException) => {
           if (error.code !== 'ENOENT') throw error

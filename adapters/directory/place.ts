@@ -1,6 +1,7 @@
 /** What stores that keep their files in a directory have in common: its path, how it is made, and what the file system says about it. */
 import { badRequest } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
+import { fsPromises } from './node.ts'
 import { syncNames } from './sync.ts'
 
 /**
@@ -33,7 +34,7 @@ function absolute(path: string): string {
  * /proc.
  */
 export async function makeDirectory(path: string): Promise<void> {
-  const { mkdir } = process.getBuiltinModule('node:fs/promises')
+  const { mkdir } = fsPromises()
   const { dirname, resolve } = process.getBuiltinModule('node:path')
   const parent = dirname(resolve(path))
   const make = async (): Promise<void> => {
@@ -59,8 +60,7 @@ export const ownName = (): string => `${process.pid}-${process.getBuiltinModule(
 
 /** The names in a directory; none if it is not there. */
 export const namesIn = (directory: string): Promise<string[]> =>
-  process
-    .getBuiltinModule('node:fs/promises')
+  fsPromises()
     .readdir(directory)
     .catch((error) => {
       if (error.code === 'ENOENT') return []

@@ -4,8 +4,7 @@
  * the file: the next process would get in, and two would write.
  */
 import { FolioError } from '../../src/errors.ts'
-
-const fs = () => process.getBuiltinModule('node:fs')
+import { fs } from '../directory/index.ts'
 
 /** Directories that this thread is opening. */
 const opening = new Set<string>()

@@ -6,10 +6,8 @@
  * `ready` or `taken`, for which opening is refused: a kill leaves a state that {@link finishExchange} completes. Old files are never overwritten or
  * deleted: they are kept in a directory of their own.
  */
-import { namesIn, syncFile, syncNames } from '../directory/index.ts'
+import { fsPromises, namesIn, syncFile, syncNames } from '../directory/index.ts'
 import { isDatabaseFile } from './names.ts'
-
-const fs = () => process.getBuiltinModule('node:fs/promises')
 
 /** In the directory of the new database, and at last in that of the old files. */
 const REPORT = 'report.json'
@@ -36,10 +34,10 @@ interface Told {
 export async function exchange<T extends Told>(directory: string, told: Omit<T, 'kept'>): Promise<T> {
   const [work, building] = [`${directory}/salvage`, buildingIn(directory)]
   const kept = await makeKept(directory)
-  await fs().writeFile(`${building}/${REPORT}`, JSON.stringify({ ...told, kept }))
-  for (const name of await fs().readdir(building)) await syncFile(`${building}/${name}`)
+  await fsPromises().writeFile(`${building}/${REPORT}`, JSON.stringify({ ...told, kept }))
+  for (const name of await fsPromises().readdir(building)) await syncFile(`${building}/${name}`)
   for (const path of [building, directory]) await syncNames(path)
-  await fs().rename(building, `${work}/ready`)
+  await fsPromises().rename(building, `${work}/ready`)
   await syncNames(work)
   return (await finishExchange<T>(directory))!
 }
@@ -55,11 +53,11 @@ export async function finishExchange<T extends Told>(directory: string): Promise
     if (isBegun) {
       await copyNote(directory, kept)
       await move(directory, kept)
-      await fs().rename(ready, taken)
+      await fsPromises().rename(ready, taken)
       await syncNames(work)
     }
     await move(taken, directory, 'CURRENT last')
-    await fs().rename(`${taken}/${REPORT}`, `${kept}/${REPORT}`)
+    await fsPromises().rename(`${taken}/${REPORT}`, `${kept}/${REPORT}`)
     await syncNames(kept)
   }
   // Without what was told, everything else has been done.
@@ -69,7 +67,7 @@ export async function finishExchange<T extends Told>(directory: string): Promise
 
 /** The note stays, and is kept as it was with the files that it was written beside. */
 const copyNote = (directory: string, kept: string): Promise<void> =>
-  fs()
+  fsPromises()
     .copyFile(`${directory}/HIGH-WATER`, `${kept}/HIGH-WATER`)
     .catch((error) => {
       if (error.code !== 'ENOENT') throw error
@@ -77,7 +75,7 @@ const copyNote = (directory: string, kept: string): Promise<void> =>
 
 async function readTold<T>(path: string): Promise<T | undefined> {
   try {
-    return JSON.parse(await fs().readFile(path, 'utf8'))
+    return JSON.parse(await fsPromises().readFile(path, 'utf8'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
@@ -86,11 +84,11 @@ async function readTold<T>(path: string): Promise<T | undefined> {
 
 /** Without CURRENT nothing is a database: it leaves first, and arrives when everything else is there. */
 async function move(from: string, to: string, order: 'CURRENT first' | 'CURRENT last' = 'CURRENT first'): Promise<void> {
-  const names = (await fs().readdir(from)).filter(isDatabaseFile)
+  const names = (await fsPromises().readdir(from)).filter(isDatabaseFile)
   const rest = names.filter((name) => name !== 'CURRENT')
   const current = names.filter((name) => name === 'CURRENT')
   for (const part of order === 'CURRENT first' ? [current, rest] : [rest, current]) {
-    for (const name of part) await fs().rename(`${from}/${name}`, `${to}/${name}`)
+    for (const name of part) await fsPromises().rename(`${from}/${name}`, `${to}/${name}`)
     for (const path of [to, from]) await syncNames(path)
   }
 }
@@ -100,11 +98,11 @@ async function makeKept(directory: string): Promise<string> {
   for (let number = 1; ; number++) {
     const name = `damaged-${number}`
     const path = `${directory}/${name}`
-    await fs()
+    await fsPromises()
       .rmdir(path)
       .catch(() => {})
     try {
-      await fs().mkdir(path)
+      await fsPromises().mkdir(path)
       return name
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -112,4 +110,4 @@ async function makeKept(directory: string): Promise<string> {
   }
 }
 
-const removeAll = (path: string): Promise<void> => fs().rm(path, { recursive: true, force: true })
+const removeAll = (path: string): Promise<void> => fsPromises().rm(path, { recursive: true, force: true })

@@ -2,14 +2,13 @@
  * LevelDB's own files, checked without LevelDB: it silently drops what is damaged in a log, goes back in time if its MANIFEST was cut, and ends the
  * process if a table was. CURRENT and the MANIFEST say which files are in use; others do not matter.
  */
-import { type FileFault, type FilesOptions, type FilesReport, filesOptions, pathOf } from '../directory/index.ts'
+import { type FileFault, type FilesOptions, type FilesReport, filesOptions, fsPromises, pathOf } from '../directory/index.ts'
 import { batchOf, readLog } from './log.ts'
 import { LiveFiles, type LiveTable } from './manifest.ts'
 import { isLog, numberOf } from './names.ts'
 import { FileReader } from './reading.ts'
 import { checkTable, TableFault } from './table.ts'
 
-const fs = () => process.getBuiltinModule('node:fs/promises')
 const logName = (number: number): string => `${String(number).padStart(6, '0')}.log`
 
 /**
@@ -63,7 +62,7 @@ class Check {
   }
 
   async run(): Promise<void> {
-    this.names = await fs().readdir(this.directory)
+    this.names = await fsPromises().readdir(this.directory)
     const manifest = await this.readCurrent()
     const live = manifest && (await this.readManifest(manifest))
     if (!live) return

@@ -6,7 +6,7 @@
  */
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
-import { denial, type FileFault, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
+import { denial, type FileFault, fs, fsPromises, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { alone } from './alone.ts'
 import { isExchanging } from './exchange.ts'
 import { type Examined, examine, type Logs } from './files.ts'
@@ -65,7 +65,7 @@ async function openHere(location: string, options: LevelOptions): Promise<Databa
     const logs = (await holdsDatabase(location)) ? await soundLogs(location, options) : undefined
     if (!logs && options.mustExist) throw new FolioError('STORE_MISSING', { location })
     if (!logs) await makeDirectory(location)
-    const { access, constants } = files()
+    const { access, constants } = fsPromises()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
     return logs ? await openWhole(location, logs, options) : await openDatabase(location, true, options)
   } catch (error) {
@@ -121,7 +121,7 @@ async function soundLogs(location: string, { checkFiles: asked, mustExist = fals
       if (!(await neverWritten(location))) throw error
     }
   }
-  if (!mustExist) await files().unlink(`${location}/CURRENT`)
+  if (!mustExist) await fsPromises().unlink(`${location}/CURRENT`)
   return undefined
 }
 
@@ -130,7 +130,7 @@ async function soundLogs(location: string, { checkFiles: asked, mustExist = fals
  * the second one before it accepts any write.
  */
 export async function neverWritten(location: string): Promise<boolean> {
-  const { readdir, readFile, stat } = files()
+  const { readdir, readFile, stat } = fsPromises()
   const names = await readdir(location)
   if (!names.includes('CURRENT') || (await readFile(`${location}/CURRENT`, 'latin1')) !== 'MANIFEST-000001\n') return false
   for (const name of names) {
@@ -154,9 +154,6 @@ async function checkedLogs(location: string, tableBytes: number, tries = 3): Pro
   const { file, at, reason }: FileFault = examined?.report.faults[0] ?? { file: '', reason: '' }
   throw new FolioError('CORRUPT', { location, file, at, reason })
 }
-
-/** Found without an import, so that a bundle for browsers needs no stub for it. */
-const files = () => process.getBuiltinModule('node:fs/promises')
 
 async function holdsDatabase(location: string): Promise<boolean> {
   const names = await namesIn(location)
@@ -185,7 +182,7 @@ export function failure(error: unknown, location: string): FolioError {
   if (denied) return denied
   if (DENIED_TEXT.test(message)) return new FolioError('STORE_DENIED', { location, reason: message }, error)
   const [, path] = CORRUPT_TEXT.exec(message) ?? []
-  if (path?.startsWith(location) && !process.getBuiltinModule('node:fs').existsSync(location))
+  if (path?.startsWith(location) && !fs().existsSync(location))
     return new FolioError('STORE_MISSING', { location, reason: 'the directory is gone' }, error)
   if (code === 'LEVEL_CORRUPTION' || CORRUPT_TEXT.test(message)) return new FolioError('CORRUPT', { location, reason: message }, error)
   return new FolioError('STORE_FAILED', { location, reason: message }, error)

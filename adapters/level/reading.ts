@@ -1,6 +1,6 @@
 /** Reads a file piece by piece, holding one window of it at a time. */
+import { fsPromises } from '../directory/index.ts'
 
-const fs = () => process.getBuiltinModule('node:fs/promises')
 const WINDOW = 1 << 20
 /** What a disk reads or fails to read as a whole: sectors have at most that many bytes. */
 const SECTOR = 4096
@@ -26,7 +26,7 @@ export class FileReader implements ByteSource {
   }
 
   static async open(path: string): Promise<FileReader> {
-    const handle = await fs().open(path, 'r')
+    const handle = await fsPromises().open(path, 'r')
     return new FileReader(handle, (await handle.stat()).size)
   }
 

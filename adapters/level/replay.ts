@@ -3,6 +3,7 @@
  * once, LevelDB goes on without the log, or without the rest of it, and then deletes it: only its file LOG tells. So logs are held open meanwhile,
  * which keeps what is deleted; and unless LOG says that each was read, all that they hold is written again.
  */
+import { fs } from '../directory/index.ts'
 import type { Logs } from './files.ts'
 import { readLog } from './log.ts'
 import { LiveFiles } from './manifest.ts'
@@ -10,8 +11,6 @@ import { numberOf } from './names.ts'
 import { type ByteSource, FileReader } from './reading.ts'
 import { readBatch, type Version } from './runs.ts'
 import type { Database } from './scan.ts'
-
-const fs = () => process.getBuiltinModule('node:fs')
 
 export class HeldLogs {
   private readonly directory: string

@@ -4,7 +4,7 @@
  */
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
-import { type FileFault, type FilesOptions, type FilesReport, namesIn, pathOf } from '../directory/index.ts'
+import { type FileFault, type FilesOptions, type FilesReport, fsPromises, namesIn, pathOf } from '../directory/index.ts'
 import { alone } from './alone.ts'
 import { buildingIn, discardBuilding, exchange, finishExchange, isExchanging } from './exchange.ts'
 import { examine } from './files.ts'
@@ -32,8 +32,6 @@ export interface SalvageReport {
 export interface SalvageOptions extends Pick<FilesOptions, 'onFile' | 'signal'> {}
 
 const salvageOptions = new OptionRules<SalvageOptions>('salvage', { onFile: 'callback', signal: 'signal' })
-
-const fs = () => process.getBuiltinModule('node:fs/promises')
 
 /** About so many bytes are written to the new database at a time. */
 const BATCH_BYTES = 1 << 20
@@ -72,17 +70,17 @@ async function requireData(directory: string): Promise<void> {
  */
 async function locked<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const prefix = 'salvage-lock-'
-  const place = await fs().mkdtemp(`${directory}/${prefix}`)
+  const place = await fsPromises().mkdtemp(`${directory}/${prefix}`)
   try {
-    await fs().appendFile(`${directory}/LOCK`, '')
+    await fsPromises().appendFile(`${directory}/LOCK`, '')
     const link = `${place}/LOCK`
     // Not every system has hard links.
-    await fs()
+    await fsPromises()
       .link(`${directory}/LOCK`, link)
-      .catch(() => fs().symlink('../LOCK', link))
+      .catch(() => fsPromises().symlink('../LOCK', link))
     const guard = await openDatabase(place, true)
     try {
-      for (const name of await fs().readdir(directory))
+      for (const name of await fsPromises().readdir(directory))
         if (name.startsWith(prefix) && !place.endsWith(name)) await remove(`${directory}/${name}`)
       return await work()
     } finally {
@@ -93,7 +91,7 @@ async function locked<T>(directory: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-const remove = (path: string): Promise<void> => fs().rm(path, { recursive: true, force: true })
+const remove = (path: string): Promise<void> => fsPromises().rm(path, { recursive: true, force: true })
 
 async function salvageHere(directory: string, options: SalvageOptions): Promise<SalvageReport> {
   const finished = await finishExchange<SalvageReport & { kept: string }>(directory)
@@ -117,9 +115,9 @@ async function build(
 ): Promise<Omit<SalvageReport, 'kept'>> {
   const lost = new Map<string, number>()
   const onLost: OnLost = (file) => void lost.set(file, (lost.get(file) ?? 0) + 1)
-  const runs = await runsOf(directory, inUse ?? (await fs().readdir(directory)), onLost, signal)
+  const runs = await runsOf(directory, inUse ?? (await fsPromises().readdir(directory)), onLost, signal)
   const building = buildingIn(directory)
-  await fs().mkdir(building, { recursive: true })
+  await fsPromises().mkdir(building, { recursive: true })
   const database = await openDatabase(building, true)
   let entries = 0
   try {

@@ -4,7 +4,7 @@
  * the process (SIGSEGV). So the file is written here, under another name, synced, and only then put in its place, where it never replaces the file that
  * another process has put there meanwhile.
  */
-import { namesIn, ownName, syncFile, syncNames, UNPLACED_NOTE } from '../directory/index.ts'
+import { fsPromises, namesIn, ownName, syncFile, syncNames, UNPLACED_NOTE } from '../directory/index.ts'
 import { DATA, emptyFile } from './meta.ts'
 import { reserveDescriptors } from './prepare.ts'
 
@@ -14,13 +14,11 @@ const UNPLACED = `${DATA}.new-`
 /** What a file system says that has no second names for files. */
 const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
-const fs = () => process.getBuiltinModule('node:fs/promises')
-
 /** @param location a directory; throws what the file system says */
 export async function createFile(location: string): Promise<void> {
   // Nothing is made that could not be opened.
   reserveDescriptors(location)
-  const { link, rm, writeFile } = fs()
+  const { link, rm, writeFile } = fsPromises()
   const path = `${location}/${UNPLACED}${ownName()}`
   try {
     await writeFile(path, emptyFile(), { flag: 'wx', mode: 0o664 })
@@ -42,5 +40,5 @@ export async function createFile(location: string): Promise<void> {
  */
 export async function removeUnplaced(location: string, names: readonly string[]): Promise<void> {
   const isUnplaced = (name: string): boolean => name.startsWith(UNPLACED) || name.startsWith(UNPLACED_NOTE)
-  for (const name of names.filter(isUnplaced)) await fs().rm(`${location}/${name}`, { force: true })
+  for (const name of names.filter(isUnplaced)) await fsPromises().rm(`${location}/${name}`, { force: true })
 }

@@ -4,6 +4,7 @@
  * waits for its threads, would never come to its end (lmdb-js, issue 336), nor would others get to write. So a process that could only hang is killed:
  * what it was about to write was not acknowledged.
  */
+import { fs } from '../directory/index.ts'
 import type { Database } from './open.ts'
 
 /** Transactions for which LMDB's thread may be waiting. */
@@ -58,7 +59,7 @@ function kill(): void {
 
 function say(text: string): void {
   try {
-    process.getBuiltinModule('node:fs').writeSync(2, `${text}\n`)
+    fs().writeSync(2, `${text}\n`)
   } catch {
     // Nobody reads it.
   }

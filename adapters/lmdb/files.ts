@@ -9,7 +9,7 @@
  * ```
  */
 import { giveWay } from '../../src/turn.ts'
-import { type FileFault, type FilesOptions, type FilesReport, filesOptions, pathOf } from '../directory/index.ts'
+import { type FileFault, type FilesOptions, type FilesReport, filesOptions, fs, pathOf } from '../directory/index.ts'
 import { DATA, headOf, NONE, VERSION } from './meta.ts'
 
 const HEAD = 24
@@ -19,8 +19,6 @@ const [BRANCH, LEAF] = [1, 2]
 const BIG = 1
 /** What more faults would say has been said. */
 const MAX_FAULTS = 100
-
-const fs = () => process.getBuiltinModule('node:fs')
 
 /**
  * Checks the file of an LMDB directory: that every page a tree names is there, is the one that was named, belongs to one tree, and keeps its nodes

@@ -11,6 +11,7 @@
  * **Invariant:** whoever commits has said so in WRITING before it has seen that OPENING is not there, and whoever opens has made OPENING before it
  * looks into WRITING. LMDB lets one process at a time write, and so one at a time write WRITING.
  */
+import { fs } from '../directory/index.ts'
 import { DATA, newestTransaction } from './meta.ts'
 
 /** How long a process that is alive may take for what should take some milliseconds. After that it is not waited for any more, as one that is stuck. */
@@ -26,7 +27,6 @@ const NOTHING = Buffer.alloc(8 + SELF.length)
 const AMISS =
   'LMDB would take back what was committed, since another program has opened its file meanwhile: close the store, and open it again'
 
-const fs = () => process.getBuiltinModule('node:fs')
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1))
 
 export class Gate {

@@ -9,7 +9,7 @@ import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Snapshot, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
-import { Calls, heldIn, inTurn, noteIn, ownName, pathOf } from '../directory/index.ts'
+import { Calls, fs, heldIn, inTurn, noteIn, ownName, pathOf } from '../directory/index.ts'
 import { transact } from './exit.ts'
 import type { Gate } from './gate.ts'
 import { DATA, LOCK } from './meta.ts'
@@ -194,7 +194,7 @@ function watched(file: string, ring: () => void): { close(): void } {
     ring()
   }
   try {
-    const watcher = process.getBuiltinModule('node:fs').watch(file, { persistent: false }, changed)
+    const watcher = fs().watch(file, { persistent: false }, changed)
     watcher.on('error', () => {})
     return {
       close() {

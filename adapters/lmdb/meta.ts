@@ -8,7 +8,7 @@
  * tree    page size:4 │ flags:2 │ depth:2 │ pages of each kind:8 × 3 │ entries:8 │ root:8
  * ```
  */
-import type { FileFault } from '../directory/index.ts'
+import { type FileFault, fs } from '../directory/index.ts'
 
 /** The file that holds everything. */
 export const DATA = 'data.mdb'
@@ -39,8 +39,6 @@ const AT = {
   transaction: 152,
   end: 160,
 } as const
-
-const fs = () => process.getBuiltinModule('node:fs')
 
 export interface Head {
   readonly version: number

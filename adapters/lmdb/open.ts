@@ -7,7 +7,7 @@
 import type { RootDatabase } from 'lmdb'
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
-import { denial, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
+import { denial, fs, fsPromises, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { createFile, removeUnplaced } from './create.ts'
 import { checkFiles } from './files.ts'
 import { Gate } from './gate.ts'
@@ -41,8 +41,6 @@ const SETTINGS = { noSubdir: false, encoding: 'binary', keyEncoding: 'binary', o
 /** A commit while it is opened is rare; one in each of so many, from a process that does not know of the gate, is not. */
 const MAX_TRIES = 20
 
-const fs = () => process.getBuiltinModule('node:fs/promises')
-
 /** What is open of a directory. */
 export interface Opened {
   readonly db: Database
@@ -62,7 +60,7 @@ export async function openDirectory(location: string, { mustExist = false, check
     if (!isThere) refuseOther(names, 'LMDB', location)
     if (!isThere && mustExist) throw new FolioError('STORE_MISSING', { location })
     if (!isThere) await makeDirectory(location)
-    const { access, constants } = fs()
+    const { access, constants } = fsPromises()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
     if (isThere) checkData(location)
     if (isThere && checked) await refuseDamage(location)
@@ -129,7 +127,7 @@ const FEW_BYTES = 1 << 16
 /** A disk that took a part of what LMDB had to write is one that failed, as LMDB says it: it does not ask why. */
 function isFull(location: string): boolean {
   try {
-    const { bsize, blocks, bavail } = process.getBuiltinModule('node:fs').statfsSync(location)
+    const { bsize, blocks, bavail } = fs().statfsSync(location)
     return blocks > 0 && bavail * bsize < FEW_BYTES
   } catch {
     return false

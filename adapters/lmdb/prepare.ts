@@ -3,6 +3,7 @@
  * process ends (SIGSEGV) instead of telling what failed.
  */
 import { FolioError } from '../../src/errors.ts'
+import { fs } from '../directory/index.ts'
 import { DATA, headOf, LOCK, VERSION } from './meta.ts'
 
 /** What LMDB's lock takes for 126 readers. */
@@ -10,8 +11,6 @@ const LOCK_BYTES = 8272
 
 /** How many files LMDB has open at a time while it opens one of its own. */
 const DESCRIPTORS = 4
-
-const fs = () => process.getBuiltinModule('node:fs')
 
 /**
  * Sees to it that the file of a directory can be read and written, and begins as LMDB expects.
