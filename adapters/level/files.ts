@@ -40,15 +40,16 @@ export interface Examined {
 export async function examine(directory: string, options: FilesOptions): Promise<Examined> {
   const check = new Check(directory, options)
   await check.run()
-  const { faults, files, bytes, torn, inUse, logs } = check
-  return { report: { ok: faults.length === 0, faults, files, bytes, torn }, inUse: inUse.includes('') ? undefined : inUse, logs }
+  const { faults, files, bytes, torn, inUse, isAllThere, logs } = check
+  return { report: { ok: faults.length === 0, faults, files, bytes, torn }, inUse: isAllThere ? inUse : undefined, logs }
 }
 
 class Check {
   readonly faults: FileFault[] = []
   readonly torn: string[] = []
-  /** Tables and logs; empty texts for what cannot be named or is not there. */
-  inUse: string[] = ['']
+  /** Tables and logs, as far as they can be named and are there. */
+  readonly inUse: string[] = []
+  isAllThere = false
   logs: Logs = { names: [], reach: 0 }
   files = 0
   bytes = 0
@@ -67,22 +68,29 @@ class Check {
     const live = manifest && (await this.readManifest(manifest))
     if (!live) return
     // What was cut off may have been written long ago, and tables since: they are not named, then.
-    if (this.torn.length === 0) this.inUse = []
+    this.isAllThere = this.torn.length === 0
     const tables = [...live.tables.values()].sort((a, b) => a.number - b.number)
     const total = tables.reduce((sum, { size }) => sum + size, 0)
     const whole = total <= (this.options.tableBytes ?? Number.POSITIVE_INFINITY)
     for (const table of tables) {
       const stem = String(table.number).padStart(6, '0')
       const name = [`${stem}.ldb`, `${stem}.sst`].find((one) => this.names.includes(one))
-      this.inUse.push(name ?? '')
-      if (name === undefined) this.fault(`${stem}.ldb`, 'a table is missing')
-      else await this.readTable(name, table, whole)
+      if (name === undefined) this.missing(`${stem}.ldb`, 'a table is missing')
+      else {
+        this.inUse.push(name)
+        await this.readTable(name, table, whole)
+      }
     }
     await this.readLogs(live)
   }
 
   private fault(file: string, reason: string, at?: number): void {
     this.faults.push({ file, reason, ...(at !== undefined && { at }) })
+  }
+
+  private missing(file: string, reason: string): void {
+    this.fault(file, reason)
+    this.isAllThere = false
   }
 
   private async within<T>(name: string, work: (file: FileReader) => Promise<T>): Promise<T> {
@@ -145,10 +153,7 @@ class Check {
     const logs = numbers.filter((number) => number >= log || (number === previousLog && previousLog > 0)).sort((a, b) => a - b)
     const names = logs.map(logName)
     this.inUse.push(...names)
-    if (log > 0 && !logs.includes(log)) {
-      this.fault(logName(log), 'the log is missing')
-      this.inUse.push('')
-    }
+    if (log > 0 && !logs.includes(log)) this.missing(logName(log), 'the log is missing')
     let next: number | undefined
     /** Ends of logs in the middle of a record: if another one follows, in whatever log, that is no such end. */
     const torn: FileFault[] = []
