@@ -8,11 +8,12 @@ import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import { denial, type FileFault, fs, fsPromises, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { alone } from './alone.ts'
+import { locked, openDatabase } from './database.ts'
 import { isExchanging } from './exchange.ts'
 import { type Examined, examine, type Logs } from './files.ts'
 import { isData } from './names.ts'
 import { HeldLogs } from './replay.ts'
-import { type Database, encodings } from './scan.ts'
+import type { Database } from './scan.ts'
 
 export interface LevelOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
@@ -39,15 +40,6 @@ export interface LevelOptions {
 
 /** If all tables have fewer bytes than this together, they are checked whole at every open. */
 const CHECKED_BYTES = 64 << 20
-
-/**
- * A table is written anew if anything new lies between its first and its last key, which with records of many kinds is so for some tables of each level:
- * at 4 MiB that takes three quarters of the work that it takes at 8, and at 2 MiB half, but then a store has twice as many files.
- */
-const TABLE_BYTES = 4 << 20
-
-/** So many of them are kept open: they cover 8 GB. */
-const OPEN_TABLES = 2000
 
 const BYTES = { least: 0, most: 2 ** 31 - 1, whole: true, of: 'bytes' } as const
 
@@ -90,23 +82,6 @@ async function openWhole(location: string, logs: Logs, options: LevelOptions): P
   }
 }
 
-/** Hands the directory to LevelDB as it is. */
-export async function openDatabase(location: string, createIfMissing: boolean, options: LevelOptions = {}): Promise<Database> {
-  const { ClassicLevel } = await import('classic-level')
-  const db = new ClassicLevel<any, any>(location, {
-    ...encodings,
-    createIfMissing,
-    cacheSize: options.cacheBytes ?? 8 << 20,
-    writeBufferSize: options.writeBufferBytes ?? 32 << 20,
-    blockSize: options.blockBytes ?? 4096,
-    compression: options.compression ?? true,
-    maxFileSize: TABLE_BYTES,
-    maxOpenFiles: OPEN_TABLES,
-  })
-  await db.open()
-  return db
-}
-
 /**
  * The logs of a database, none if they are not checked; undefined for a database whose creation was cut short, which is created again.
  * @throws CORRUPT if files are damaged
@@ -121,8 +96,13 @@ async function soundLogs(location: string, { checkFiles: asked, mustExist = fals
       if (!(await neverWritten(location))) throw error
     }
   }
-  if (!mustExist) await fsPromises().unlink(`${location}/CURRENT`)
+  if (!mustExist) await locked(location, () => forgetUnwritten(location))
   return undefined
+}
+
+/** Makes LevelDB create a database anew. Asked under the lock, since whoever held it before may have created one. */
+async function forgetUnwritten(location: string): Promise<void> {
+  if (await neverWritten(location)) await fsPromises().unlink(`${location}/CURRENT`)
 }
 
 /**

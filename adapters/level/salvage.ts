@@ -6,11 +6,12 @@ import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import { type FileFault, type FilesOptions, type FilesReport, fsPromises, namesIn, pathOf } from '../directory/index.ts'
 import { alone } from './alone.ts'
+import { locked, openDatabase } from './database.ts'
 import { buildingIn, discardBuilding, exchange, finishExchange, isExchanging } from './exchange.ts'
 import { examine } from './files.ts'
 import { newest } from './merge.ts'
 import { isData, isLog, isTable, numberOf } from './names.ts'
-import { failure, neverWritten, openDatabase } from './open.ts'
+import { failure, neverWritten } from './open.ts'
 import { type OnLost, type Run, runOfLog, runOfTable } from './runs.ts'
 
 /** Blocks or records of a file that cannot be read. What they held, nothing tells. */
@@ -63,35 +64,6 @@ async function requireData(directory: string): Promise<void> {
   if (names.includes('CURRENT') || names.some(isData) || (await isExchanging(directory))) return
   throw new FolioError('STORE_MISSING', { location: directory })
 }
-
-/**
- * Works while nobody else can open the directory. Only LevelDB can take its kind of lock, and it cannot open what is damaged: so it opens an empty
- * database whose LOCK is the same file.
- */
-async function locked<T>(directory: string, work: () => Promise<T>): Promise<T> {
-  const prefix = 'salvage-lock-'
-  const place = await fsPromises().mkdtemp(`${directory}/${prefix}`)
-  try {
-    await fsPromises().appendFile(`${directory}/LOCK`, '')
-    const link = `${place}/LOCK`
-    // Not every system has hard links.
-    await fsPromises()
-      .link(`${directory}/LOCK`, link)
-      .catch(() => fsPromises().symlink('../LOCK', link))
-    const guard = await openDatabase(place, true)
-    try {
-      for (const name of await fsPromises().readdir(directory))
-        if (name.startsWith(prefix) && !place.endsWith(name)) await remove(`${directory}/${name}`)
-      return await work()
-    } finally {
-      await guard.close()
-    }
-  } finally {
-    await remove(place)
-  }
-}
-
-const remove = (path: string): Promise<void> => fsPromises().rm(path, { recursive: true, force: true })
 
 async function salvageHere(directory: string, options: SalvageOptions): Promise<SalvageReport> {
   const finished = await finishExchange<SalvageReport & { kept: string }>(directory)

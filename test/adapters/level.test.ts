@@ -1,5 +1,6 @@
 /** The store in LevelDB, beyond the laws of stores: where it opens and where it does not, damaged files, writes that fail. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -19,6 +20,9 @@ const code = (wanted: string, location?: string) =>
 
 /** A program that opens a directory, as another process would. */
 const OPENS = "new (require('classic-level').ClassicLevel)(process.argv[1]).open().catch((error) => { throw error.cause })"
+
+/** The same, until its input ends. */
+const HOLDS = `${OPENS}.then(() => process.stdin.resume().once('end', process.exit) && console.log('open'))`
 
 describe('opening', () => {
   test('a store that is already open is STORE_LOCKED, until it is closed', async () => {
@@ -40,6 +44,26 @@ describe('opening', () => {
     await expect(level(name)).rejects.toEqual(code('STORE_LOCKED', `${process.cwd()}/${name}`))
     for (const one of both) if (one.status === 'fulfilled') await one.value.close()
     await (await level(link)).close()
+  })
+
+  test('a store that another process has just created, and not written to, stays as it is', async () => {
+    const place = directory()
+    const other = spawn(process.execPath, ['-e', HOLDS, place], { stdio: ['pipe', 'pipe', 'inherit'] })
+    try {
+      await once(other.stdout, 'data')
+      // As it is before LevelDB has written its second MANIFEST.
+      const current = join(place, 'CURRENT')
+      await writeFile(current, 'MANIFEST-000001\n')
+      for (const checkFiles of [true, false]) {
+        await expect(level(place, { checkFiles })).rejects.toEqual(code('STORE_LOCKED', place))
+        expect(await readFile(current, 'utf8')).toBe('MANIFEST-000001\n')
+      }
+    } finally {
+      other.stdin.end()
+      await once(other, 'exit')
+    }
+    await (await level(place)).close()
+    expect((await readdir(place)).filter((name) => name.includes('lock'))).toEqual([])
   })
 
   test('an open that is rejected leaves the store locked to other processes', async () => {
