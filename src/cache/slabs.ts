@@ -1,8 +1,7 @@
 /**
  * Values of blocks side by side in few large pieces of memory, found by number. As separate objects they would cost the garbage collector more
  * than everything else that a page does, and most of old history is read too seldom to be worth more than its bytes.
- *
- *     length:4 sum:4 asked:2 halved:2 id:8   payload …      the next one at a multiple of four
+ * `src/README.md` has a picture of one; the next one begins at a multiple of four.
  *
  * Slabs are filled one after another. When there are as many as there may be, one is given up, and what is worth keeping of it is written once
  * more: fresh memory costs more than writing to it, so that is little. The first slab begins short, and moves when it is full: a small ledger is

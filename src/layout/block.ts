@@ -1,4 +1,4 @@
-/** Blocks in memory: who keeps them, and their other face. For what a block looks like see `shape.ts`. */
+/** Blocks in memory: who keeps them, and their other face. For what a block holds see `shape.ts`. */
 import { crc32, Region, SLACK } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import type { Finisher, Finishing } from './finisher.ts'

@@ -1,4 +1,4 @@
-/** Writing blocks: see the picture in `shape.ts`. The value depends on the rows alone, so that rolling history back restores the same bytes. */
+/** Writing blocks, as `src/README.md` pictures them. The value depends on the rows alone, so that rolling history back restores the same bytes. */
 import { carve, copy, Region } from '../bytes.ts'
 import { writeNumber } from '../position.ts'
 import type { Resource } from '../query.ts'

@@ -1,6 +1,6 @@
 /**
- * Blocks with finished texts, made from records of one log wherever they lie: all of a block, or neighbours in a posting list. The picture is in
- * `shape.ts`. Strings that only occurred in texts are left out; a string of side columns is kept once for as long as consecutive records share it.
+ * Blocks with finished texts, made from records of one log wherever they lie: all of a block, or neighbours in a posting list. `src/README.md`
+ * has a picture. Strings that only occurred in texts are left out; a string of side columns is kept once for as long as consecutive records share it.
  */
 import { Region } from '../bytes.ts'
 import { Block, type Place } from './block.ts'

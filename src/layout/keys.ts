@@ -1,22 +1,6 @@
 /**
- * Keys: the only place that builds or reads one. The first byte says what kind of value lies there.
- *
- *     00                                    head: how far history reaches, and the counts of every log
- *     01                                    format: version, catalogue, network
- *     02                                    intent: a change over several batches that an open has to finish
- *     03                                    pruned: how many lists name records that were given up
- *     04                                    high water: how far history reached, kept beside the store
- *     05                                    era: how many steps have cut history, at either end, in a store that processes share
- *     10 log:1 block:6                      block of a log
- *     20 index:1 tuple                      posting list: its right edge
- *     21 index:1 tuple level:1 page:6       posting list: a sealed page
- *     30 hash:32                            a transaction by its hash
- *     40 tuple(seller, offer id)            an offer of the current book
- *     41 tuple(offer id)                    the seller of an offer of the current book
- *     42 tuple(offer id)                    the last change of an offer below the oldest ledger held
- *     50 ledger:4                           digest of a ledger
- *
- * Numbers most significant byte first. **Invariant:** a leading byte is never given a second meaning.
+ * Keys: the only place that builds or reads one. The first byte says what kind of value lies there; `src/README.md` lists them all.
+ * **Invariant:** a leading byte is never given a second meaning.
  */
 import { unhex, Writer } from '../bytes.ts'
 import type { KeyRange } from '../store.ts'

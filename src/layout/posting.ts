@@ -3,10 +3,7 @@
  *
  * Level 0 is the list itself. Every FANOUT entries of a level are sealed into a page, and the first entry of that page is appended to the
  * level above. Pages of a level are numbered from 0 and always full, so entry i lies on page i / FANOUT, and what is not on a
- * page is in the edge:
- *
- *     edge:  count, then a level at a time: entries, first, difference, difference, …      (varints)
- *     page:  first, difference, difference, …                                              (FANOUT varints)
+ * page is in the edge. `src/README.md` pictures both.
  *
  * A list of up to FANOUT - 1 entries is one value. **Invariants:** entries strictly increase; level l of a list of n entries has
  * floor(n / FANOUT^l) in all; a list only ever grows at its end, so that cut below an older bound it equals its older self.

@@ -1,4 +1,4 @@
-/** What blocks are made of: the rows that go in, and the numbers of the format that writer and reader share. The picture is in `shape.ts`. */
+/** What blocks are made of: the rows that go in, and the numbers of the format that writer and reader share. The pictures are in `src/README.md`. */
 
 import type { Position } from '../position.ts'
 import type { Apart } from '../text/apart.ts'

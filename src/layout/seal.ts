@@ -1,8 +1,5 @@
 /**
  * Sealed values: every stored value ends in a format byte and a CRC-32 over its key, its payload and that byte, little-endian.
- *
- *     payload … | format:1 | crc32(key, payload, format):4
- *
  * So a value that was damaged, cut, or is read under a key other than its own is never mistaken for data.
  * **Invariant:** what the codecs of this folder give and take is sealed: `encodeX(key, …)` gives the value to store, and `decodeX(key, value)` checks
  * the seal of what was stored. Where one key, or the ledger, is all there is to name, they know the key. Payloads are seen in this folder alone.

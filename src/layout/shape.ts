@@ -1,33 +1,17 @@
 /**
- * Blocks: up to 2^shift consecutive records of one log in one value, each accessible without touching the others.
+ * Blocks: up to 2^shift consecutive records of one log in one value, each accessible without touching the others. `src/README.md` has pictures of them,
+ * as they are stored (Values) and finished (Memory).
  *
- *     count:2 frames:2 strings:2 flags:1 sides:1
- *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
- *     frame, length, end: count × faces each; side: count × sides; string end: strings; frame end: frames
- *     string bytes   frame bytes   bodies
+ * Numbers are little-endian. `hi`, `lo`, `index` are the position. A record has one text or two, its faces. `frame` is what the text is put into,
+ * `length` its bytes, `end` where its body ends, counted from the first body. A body holds the values of the holes of its frame, each a code and what
+ * the code says.
  *
- * Numbers are little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has
- * one text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 0x8000 if it holds numbers that `JSON.parse` would change,
- * and 0x4000 if all values are ASCII and hold neither backslash nor quote), `length` its bytes, `end` where its body ends, counted from the first
- * body. A body holds the values of the holes of its frame, each a code and what the code says:
+ * In memory only, a body is the text finished by whoever sends it, everything that is to be sent of a record, so that a record is one copy from few
+ * places, and neighbours are one view. What is needed to find a body comes first, side by side per text: those of the first face of all records, then
+ * those of the other. `lead` is how many bytes precede the stored text in its body, `cut` the number of the first of the hole ends of the text, which
+ * are counted from its beginning; `bodies` and `cuts` are where the first body and hole end are.
  *
- *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
- *     233 the id in decimal · 234 the id, a dash and the index · 235 the ledger
- *
- * In memory only, with flag 16: a body is the text finished by whoever sends it, everything that is to be sent of a record, so that a record is
- * one copy from few places, and neighbours are one view. What is needed to find a body comes first:
- *
- *     count:2 0:2 strings:2 flags:1 sides:1 finisher:4 bodies:4 cuts:4
- *     frame, length, end, lead, cut: side by side per text, those of the first face of all records, then those of the other
- *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
- *     side: count × sides; string end: strings   string bytes   hole end: holes × count × faces   bodies
- *     mark:4×count (only with flag 32, in what was gathered from several blocks)
- *
- * `frame` is its number in this process (plus 0x2000 if its record faces the lesser of two ways), `lead` how many bytes precede the stored text in
- * its body, `cut` the number of the first of the hole ends of the text, which are counted from its beginning; `bodies` and `cuts` are where the
- * first body and hole end are.
- *
- * Strings are distinct: those of side columns, and values that occur more than once. With flag 16 they are those of side columns alone, and a
+ * Strings are distinct: those of side columns, and values that occur more than once. In a finished block they are those of side columns alone, and a
  * string may occur again if records in between have another.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
