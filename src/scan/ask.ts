@@ -27,76 +27,26 @@ export interface HistoryWriter {
   refresh(): Promise<unknown>
 }
 
-/** What a read needs to know about what it reads. */
-export interface Ground {
-  /** Other processes write to the store. */
-  readonly shared: boolean
-  /** There is only one state of the book, that of the store: while a step removes, the head is ahead of it. */
-  readonly book: boolean
-}
-
-/**
- * Runs a read under the current head; without a promise if the store answers without one.
- * @param caughtUp what was stored before it was asked for is known here
- */
-export function ask<T>(
-  history: ReadableHistory,
-  writer: HistoryWriter,
-  ground: Ground,
-  read: (reader: Reader) => T,
-  caughtUp = false,
-): MaybePromise<T> {
-  const { removals } = history
-  const again = (known = caughtUp): MaybePromise<T> => ask(history, writer, ground, read, known)
-  if (ground.book && isRemoving(removals)) return history.stepped().then(() => again())
-  const { shared } = ground
-  const reader = history.reader()
-  // What arrived with awaits in between may mix what was there before and what was appended in its place.
-  const still = (answer: T): MaybePromise<T> => (history.removals === removals ? answer : again())
-  // What was missing may be in what others have written; what nobody wrote is looked for no third time.
-  const isAnew = (moved: boolean, lacks: boolean): boolean => moved && lacks && !caughtUp
-  const given = (answer: T): MaybePromise<T> => {
-    if (!shared) return still(answer)
-    return confirmed(history, writer, reader, (moved) => (isAnew(moved, reader.behind) ? again(true) : still(answer)))
-  }
-  const failed = (error: unknown): MaybePromise<T> => {
-    if (!(error instanceof FolioError)) throw error
-    // Values from both sides do not fit together: what they refer to may seem missing, or damaged.
-    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.stepped().then(() => again())
-    if (!shared) throw error
-    return confirmed(history, writer, reader, (moved) => {
-      if (isAnew(moved, reader.behind || error.code === 'NOT_FOUND')) return again(true)
-      if (history.removals === removals) throw error
-      return again()
-    })
-  }
-  let answer: MaybePromise<T>
-  try {
-    answer = reader.run(read)
-  } catch (error) {
-    return failed(error)
-  }
-  return isPromise(answer) ? answer.then(given, failed) : given(answer)
-}
-
 /** The reads of a ledger. */
 export class Reads {
   private readonly history: ReadableHistory
   private readonly writer: HistoryWriter
-  private readonly logs: Ground
-  private readonly book: Ground
+  private readonly shared: boolean
   private readonly underWay = new Set<Promise<unknown>>()
 
+  /** @param shared other processes write to the store */
   constructor(history: ReadableHistory, writer: HistoryWriter, shared: boolean) {
     this.history = history
     this.writer = writer
-    this.logs = { shared, book: false }
-    this.book = { shared, book: true }
+    this.shared = shared
   }
 
-  /** As {@link ask}. @param of what is read, if that may be state */
+  /**
+   * Runs a read under the current head; without a promise if the store answers without one.
+   * @param of what is read, if that may be state: there is only one state, that of the store, and while a step removes, the head is ahead of it
+   */
   ask<T>(read: (reader: Reader) => T, of?: Resource): MaybePromise<T> {
-    const answer = ask(this.history, this.writer, of?.kept === 'state' ? this.book : this.logs, read)
+    const answer = this.run(read, of?.kept === 'state')
     if (isPromise(answer)) this.await(answer)
     return answer
   }
@@ -111,28 +61,59 @@ export class Reads {
   async rest(): Promise<void> {
     await Promise.allSettled(this.underWay)
   }
+
+  /** @param caughtUp what was stored before it was asked for is known here */
+  private run<T>(read: (reader: Reader) => T, ofState: boolean, caughtUp = false): MaybePromise<T> {
+    const { history, shared } = this
+    const { removals } = history
+    const again = (known = caughtUp): MaybePromise<T> => this.run(read, ofState, known)
+    if (ofState && isRemoving(removals)) return history.stepped().then(() => again())
+    const reader = history.reader()
+    // What arrived with awaits in between may mix what was there before and what was appended in its place.
+    const still = (answer: T): MaybePromise<T> => (history.removals === removals ? answer : again())
+    // What was missing may be in what others have written; what nobody wrote is looked for no third time.
+    const isAnew = (moved: boolean, lacks: boolean): boolean => moved && lacks && !caughtUp
+    const given = (answer: T): MaybePromise<T> => {
+      if (!shared) return still(answer)
+      return this.confirmed(reader, (moved) => (isAnew(moved, reader.behind) ? again(true) : still(answer)))
+    }
+    const failed = (error: unknown): MaybePromise<T> => {
+      if (!(error instanceof FolioError)) throw error
+      // Values from both sides do not fit together: what they refer to may seem missing, or damaged.
+      if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.stepped().then(() => again())
+      if (!shared) throw error
+      return this.confirmed(reader, (moved) => {
+        if (isAnew(moved, reader.behind || error.code === 'NOT_FOUND')) return again(true)
+        if (history.removals === removals) throw error
+        return again()
+      })
+    }
+    let answer: MaybePromise<T>
+    try {
+      answer = reader.run(read)
+    } catch (error) {
+      return failed(error)
+    }
+    return isPromise(answer) ? answer.then(given, failed) : given(answer)
+  }
+
+  /**
+   * Runs `then` once the head known here is the one in the store: another process may have rolled history back meanwhile.
+   * @param then told whether that head had to be adopted
+   */
+  private confirmed<T>(reader: Reader, then: (moved: boolean) => MaybePromise<T>): MaybePromise<T> {
+    const { history } = this
+    return after(history.stands(), (stands) => {
+      if (stands) {
+        if (history.head === reader.head) reader.confirm()
+        return then(false)
+      }
+      // It may be a step of this process that is stored and not known yet: a look would wait for all steps that follow.
+      if (isRemoving(history.removals)) return history.stepped().then(() => this.confirmed(reader, then))
+      return this.writer.refresh().then(() => then(true))
+    })
+  }
 }
 
 /** True between the beginning and the end of a step that removes. */
 const isRemoving = (removals: number): boolean => removals % 2 === 1
-
-/**
- * Runs `then` once the head known here is the one in the store: another process may have rolled history back meanwhile.
- * @param then told whether that head had to be adopted
- */
-function confirmed<T>(
-  history: ReadableHistory,
-  writer: HistoryWriter,
-  reader: Reader,
-  then: (moved: boolean) => MaybePromise<T>,
-): MaybePromise<T> {
-  return after(history.stands(), (stands) => {
-    if (stands) {
-      if (history.head === reader.head) reader.confirm()
-      return then(false)
-    }
-    // It may be a step of this process that is stored and not known yet: a look would wait for all steps that follow.
-    if (isRemoving(history.removals)) return history.stepped().then(() => confirmed(history, writer, reader, then))
-    return writer.refresh().then(() => then(true))
-  })
-}

@@ -1,11 +1,12 @@
 /** When a read is run again: removals and other processes are told from damage and from records that do not exist. */
 import { describe, expect, test } from 'vitest'
-import { FolioError } from '../../../src/index.ts'
-import { ask as askOf, type Ground, type HistoryWriter, type ReadableHistory } from '../../../src/scan/ask.ts'
+import { FolioError, type Resource } from '../../../src/index.ts'
+import { offers } from '../../../src/resources/offer.ts'
+import { type HistoryWriter, type ReadableHistory, Reads } from '../../../src/scan/ask.ts'
 import { codeOf } from '../../support/errors.ts'
 
-const own: Ground = { shared: false, book: false }
-const shared: Ground = { shared: true, book: false }
+const own = { shared: false }
+const shared = { shared: true }
 
 /** History and its writer in one, which answers as it is told to, and notes what it is asked. */
 function writer(
@@ -42,7 +43,8 @@ function writer(
   }
   return it as typeof it & HistoryWriter & ReadableHistory
 }
-const ask = <T>(one: HistoryWriter & ReadableHistory, ground: Ground, read: () => T) => askOf(one, one, ground, read)
+const ask = <T>(one: HistoryWriter & ReadableHistory, { shared }: typeof own, read: () => T, of?: Resource) =>
+  new Reads(one, one, shared).ask(read, of)
 const corrupt = (): never => {
   throw new FolioError('CORRUPT', { key: '00' })
 }
@@ -135,7 +137,7 @@ test('a read during which history was rolled back is run again', async () => {
 
 test('the book is read only while no removal is in flight', async () => {
   const one = writer({ removals: 1, stepped: (it) => it.removals++ })
-  expect(await ask(one, { shared: false, book: true }, () => 3)).toBe(3)
+  expect(await ask(one, own, () => 3, offers)).toBe(3)
   expect(one.notes).toEqual(['stepped', 'read'])
 })
 
