@@ -23,7 +23,7 @@ import type { Listing } from './scan/listing.ts'
 import { type NdjsonChunk, type NdjsonOptions, ndjsonOf } from './scan/ndjson.ts'
 import { headToken, type Page, type PageOptions, pageRead, type RawPage, recordsOf, typedPage, type WalkOptions } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
-import { checkedListing, checkQuery, checkValues, listingOf, resolveOne } from './scan/resolve.ts'
+import { checkedListing, checkedValues, checkQuery, listingOf, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
@@ -269,7 +269,7 @@ export class Ledger {
 
   /** One record as a place in a stored block. @throws NOT_FOUND and as {@link read} */
   readOne<R, V>(query: One<R, V>, values: V): MaybePromise<Place<R>> {
-    const checked = checkValues(query, 'one', values)
+    const checked = checkedValues(query, 'one', values)
     return this.ask((reader) => resolveOne(reader, query, checked), query.of)
   }
 

@@ -13,7 +13,7 @@ import type { Element } from '../tuple.ts'
 import type { Context } from './context.ts'
 import { NO_BASE, STRAY } from './report.ts'
 
-export interface List {
+export interface PostingList {
   readonly index: Index
   readonly elements: readonly Element[]
   readonly key: Uint8Array
@@ -22,7 +22,7 @@ export interface List {
 const indexOf = new Map(indexes.map((index) => [index.tag, index]))
 
 /** The list to which the key of an edge, or of a page, belongs. */
-export function listOf(key: Uint8Array): List | undefined {
+export function listOf(key: Uint8Array): PostingList | undefined {
   const { index: tag = -1, elements } = readPostingKey(key) ?? {}
   const index = indexOf.get(tag)
   // The lists of one index are looked up by offer.
@@ -37,7 +37,7 @@ interface Walked {
   readonly gone: readonly number[]
 }
 
-async function open({ reader, head }: Context, { index, elements, key }: List, value: Uint8Array): Promise<Walked> {
+async function open({ reader, head }: Context, { index, elements, key }: PostingList, value: Uint8Array): Promise<Walked> {
   const edge = decodeEdge(key, value)
   if (edge.count === 0) throw corrupt(key, 'a posting list is empty')
   const since = head.since[index.of.tag]!
@@ -52,7 +52,7 @@ async function open({ reader, head }: Context, { index, elements, key }: List, v
  */
 export async function* walk(
   context: Context,
-  list: List,
+  list: PostingList,
   value: Uint8Array,
   onOpen?: (passed: number) => void,
 ): AsyncGenerator<readonly number[], void, undefined> {
@@ -83,7 +83,7 @@ export async function* walk(
 }
 
 /** For an offer that changed below the oldest ledger, and for no other, the last such change is kept. */
-async function checkBase({ findings, store, unsure, unread }: Context, { elements }: List, wanted: boolean): Promise<void> {
+async function checkBase({ findings, store, unsure, unread }: Context, { elements }: PostingList, wanted: boolean): Promise<void> {
   const key = baseKey(elements[0] as bigint)
   const held = await store.get(key)
   if (wanted && held === undefined) {
@@ -112,7 +112,7 @@ export async function lastPruned({ reader, head }: Context, id: bigint): Promise
 export function pagesOf(context: Context): (key: Uint8Array) => Promise<string | undefined> {
   const { findings, store } = context
   let known: { readonly name: string; readonly walked: Walked | undefined } | undefined
-  const read = async (list: List): Promise<Walked | undefined> => {
+  const read = async (list: PostingList): Promise<Walked | undefined> => {
     const value = await store.get(list.key)
     if (value === undefined) findings.add(list.key, 'the edge of a posting list is missing')
     if (value === undefined || findings.isNamed(list.key)) return undefined

@@ -16,13 +16,13 @@ import { eachFiling } from '../logs.ts'
 import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf, readable } from './context.ts'
-import { type List, listOf, walk } from './lists.ts'
+import { listOf, type PostingList, walk } from './lists.ts'
 import type { Unsure } from './rebuild.ts'
 import { eachRecord } from './verify.ts'
 
 /** A list with something at fault. */
 interface Faulty {
-  readonly list: List
+  readonly list: PostingList
   /** The keys at fault: that of its edge, or those of pages. */
   readonly keys: Uint8Array[]
   /** What is known to be filed in it, ascending: the records that are held, after pruned ones. */
@@ -94,7 +94,7 @@ async function inPlace({ head, store }: Context, { list, keys, ordinals }: Fault
   return [...writes.values()]
 }
 
-async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
+async function edgeOf(store: Store, { key }: PostingList): Promise<PostingEdge | undefined> {
   const value = await store.get(key)
   return readable(() => value && decodeEdge(key, value))
 }
@@ -109,7 +109,7 @@ async function anew(store: Store, { list: { index, elements, key }, ordinals }: 
 }
 
 /** The pruned records that a list can still be seen to name. For an offer, the last of them is known from elsewhere too. */
-async function prunedOf(context: Context, list: List): Promise<number[]> {
+async function prunedOf(context: Context, list: PostingList): Promise<number[]> {
   const { head, store } = context
   const since = head.since[list.index.of.tag]!
   const found: number[] = []

@@ -196,9 +196,9 @@ export class Draft {
 
   private refuseKnownHashes(close: EncodedClose): void {
     const own = new Set<string>()
-    for (const { hash, place } of close.hashes) {
-      if (own.has(hash)) throw invalidInput(close.sequence, place.path('hash'), 'a hash that no other transaction of the ledger has')
-      if (this.isSeen(hash)) throw new FolioError('DUPLICATE_TRANSACTION', { ledger: close.sequence, path: place.path('hash'), hash })
+    for (const { hash, spot } of close.hashes) {
+      if (own.has(hash)) throw invalidInput(close.sequence, spot.path('hash'), 'a hash that no other transaction of the ledger has')
+      if (this.isSeen(hash)) throw new FolioError('DUPLICATE_TRANSACTION', { ledger: close.sequence, path: spot.path('hash'), hash })
       own.add(hash)
     }
   }

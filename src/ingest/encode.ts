@@ -13,7 +13,7 @@ import { eachFiling } from '../logs.ts'
 import { low, MAX_INDEX } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
-import { Encoded, HOLDABLE, Place, utc } from '../resources/encode.ts'
+import { Encoded, HOLDABLE, Spot, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger, type LedgerInput, ledgers } from '../resources/ledger.ts'
 import { changesBySeller, encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
 import { encodeOperation, type OperationInput, type Owner, operationAffects, operations } from '../resources/operation.ts'
@@ -36,7 +36,7 @@ export class EncodedRow implements Row {
   readonly exact: boolean
   readonly resource: Resource
 
-  constructor(resource: Resource, { ledger, lo, index }: Place, { texts, sides, exact }: Encoded) {
+  constructor(resource: Resource, { ledger, lo, index }: Spot, { texts, sides, exact }: Encoded) {
     this.hi = ledger
     this.lo = lo
     this.index = index
@@ -68,7 +68,7 @@ export interface EncodedClose {
    */
   readonly unfiled: Unfiled
   /** Transactions in order: the hash, which log, and where the input has them. */
-  readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly place: Place }[]
+  readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly spot: Spot }[]
   readonly book: readonly BookChange[]
   ledgerRow(sides: LedgerSides): Row
 }
@@ -147,7 +147,7 @@ class CloseEncoder {
   private readonly rows: EncodedRow[] = []
   private readonly added: number[] = Array(LOGS).fill(0)
   private readonly unfiled = new Unfiled()
-  private readonly hashes: { hash: string; failed: boolean; place: Place }[] = []
+  private readonly hashes: { hash: string; failed: boolean; spot: Spot }[] = []
   private readonly book: BookChange[] = []
   private operationCount = 0
   private failedCount = 0
@@ -162,12 +162,12 @@ class CloseEncoder {
     const failed = transaction.successful === false
     const hash = transaction.hash.toLowerCase()
     const inner = transaction.operations ?? []
-    const place = this.place(low(nth + 1, 0, this.ledger.sequence), 'transactions', nth)
+    const spot = this.spot(low(nth + 1, 0, this.ledger.sequence), 'transactions', nth)
     const affected = inner.map((operation) => operationAffects(operation, transaction.account))
     const all: string[] = []
     for (const accounts of affected) for (const account of accounts) all.push(account)
-    this.add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, all, place), place)
-    this.hashes.push({ hash, failed, place })
+    this.add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, all, spot), spot)
+    this.hashes.push({ hash, failed, spot })
     if (failed) {
       this.failedCount++
       return
@@ -175,13 +175,13 @@ class CloseEncoder {
     this.operationCount += inner.length
     const owner = { hash, account: transaction.account }
     for (let o = 0; o < inner.length; o++)
-      this.operation(inner[o]!, owner, place.child(low(nth + 1, o + 1, this.ledger.sequence), 0, 'operations', o), affected[o]!)
+      this.operation(inner[o]!, owner, spot.child(low(nth + 1, o + 1, this.ledger.sequence), 0, 'operations', o), affected[o]!)
   }
 
-  private operation(operation: OperationInput, owner: Owner, place: Place, affected: readonly string[]): void {
-    this.add(operations, operation, encodeOperation(operation, owner, place, affected), place)
-    if (operation.effects) this.caused(effects, operation.effects, 1, place, 'effects', encodeEffect)
-    if (operation.trades) this.caused(trades, operation.trades, 0, place, 'trades', encodeTrade)
+  private operation(operation: OperationInput, owner: Owner, spot: Spot, affected: readonly string[]): void {
+    this.add(operations, operation, encodeOperation(operation, owner, spot, affected), spot)
+    if (operation.effects) this.caused(effects, operation.effects, 1, spot, 'effects', encodeEffect)
+    if (operation.trades) this.caused(trades, operation.trades, 0, spot, 'trades', encodeTrade)
   }
 
   /** The records that an operation caused: each takes the index it gives, or the next one. */
@@ -189,9 +189,9 @@ class CloseEncoder {
     resource: Resource,
     inputs: readonly I[],
     first: number,
-    parent: Place,
+    parent: Spot,
     list: string,
-    encode: (input: I, place: Place) => Encoded,
+    encode: (input: I, spot: Spot) => Encoded,
   ): void {
     let next = first
     for (let i = 0; i < inputs.length; i++) {
@@ -199,50 +199,50 @@ class CloseEncoder {
       const index = input.index ?? next
       if (index < next || index > MAX_INDEX)
         throw invalidInput(parent.ledger, parent.path(`${list}[${i}].index`), `a number from ${next} on, since indexes rise`)
-      const place = parent.child(parent.lo, index, list, i)
-      this.add(resource, input, encode(input, place), place)
+      const spot = parent.child(parent.lo, index, list, i)
+      this.add(resource, input, encode(input, spot), spot)
       next = index + 1
     }
   }
 
   offers({ changed = [], removed = [] }: NonNullable<LedgerClose['offers']>): void {
     for (let i = 0; i < changed.length; i++) {
-      const place = this.place(i, 'offers.changed', i)
-      this.change(encodeOffer(changed[i]!, place), changed[i]!, place)
+      const spot = this.spot(i, 'offers.changed', i)
+      this.change(encodeOffer(changed[i]!, spot), changed[i]!, spot)
     }
     for (let i = 0; i < removed.length; i++) {
-      const place = this.place(changed.length + i, 'offers.removed', i)
-      this.change(encodeRemoval(removed[i]!, place), {}, place)
+      const spot = this.spot(changed.length + i, 'offers.removed', i)
+      this.change(encodeRemoval(removed[i]!, spot), {}, spot)
     }
   }
 
-  private change(encoded: Encoded, input: object, place: Place): void {
-    const row = this.add(offerChanges, input, encoded, place)
+  private change(encoded: Encoded, input: object, spot: Spot): void {
+    const row = this.add(offerChanges, input, encoded, spot)
     this.book.push({ id: BigInt(row.sides[offerChanges.columns.id]!), row: isEmpty(row) ? undefined : row })
   }
 
-  private place(lo: number, list: string, at: number): Place {
-    return new Place(this.ledger.sequence, this.closedAt, lo, 0, list, at)
+  private spot(lo: number, list: string, at: number): Spot {
+    return new Spot(this.ledger.sequence, this.closedAt, lo, 0, list, at)
   }
 
-  private add(resource: Resource, input: object, encoded: Encoded, place: Place): Row {
+  private add(resource: Resource, input: object, encoded: Encoded, spot: Spot): Row {
     const nth = this.added[resource.tag]!++
     eachFiling(resource, input, encoded.sides, (index, key) => {
       const isNew = this.unfiled.add(index, key, nth)
-      if (isNew) this.checkKey(index, key, place)
+      if (isNew) this.checkKey(index, key, spot)
     })
-    const row = new EncodedRow(resource, place, encoded)
+    const row = new EncodedRow(resource, spot, encoded)
     this.rows.push(row)
     return row
   }
 
-  private checkKey(index: Index, key: readonly Element[], place: Place): void {
-    if (!key.every(isWellFormed)) throw invalidInput(place.ledger, place.path(), 'accounts, sellers and assets without lone surrogates')
+  private checkKey(index: Index, key: readonly Element[], spot: Spot): void {
+    if (!key.every(isWellFormed)) throw invalidInput(spot.ledger, spot.path(), 'accounts, sellers and assets without lone surrogates')
     // Lists are written long after their ledgers: by then, what does not fit could not be refused any more.
     if (this.maxKeyBytes !== undefined && !fits(index, key, this.maxKeyBytes))
       throw invalidInput(
-        place.ledger,
-        place.path(),
+        spot.ledger,
+        spot.path(),
         `accounts and assets short enough for the store, whose keys have ${this.maxKeyBytes} bytes at most`,
       )
   }
@@ -258,9 +258,9 @@ class CloseEncoder {
       failed_transaction_count: failedCount,
       operation_count: this.operationCount,
     }
-    const place = new Place(sequence, closedAt, 0, 0, 'ledger')
-    const { texts, exact } = encodeLedger(ledger, counts, place)
-    const ledgerRow = (sides: LedgerSides): Row => new EncodedRow(ledgers, place, new Encoded(texts, sides, exact))
+    const spot = new Spot(sequence, closedAt, 0, 0, 'ledger')
+    const { texts, exact } = encodeLedger(ledger, counts, spot)
+    const ledgerRow = (sides: LedgerSides): Row => new EncodedRow(ledgers, spot, new Encoded(texts, sides, exact))
     return { sequence, hash: ledger.hash.toLowerCase(), closedAt, rows, added, unfiled, hashes, book, ledgerRow }
   }
 }

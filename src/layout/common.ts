@@ -30,10 +30,10 @@ export const sides = new Ints()
 /** For each value, text by text: which of the distinct values it is, or {@link NONE}. */
 export const values = new Ints()
 /** For each text: which of the frames it has. */
-export const frameOf = new Ints()
+export const frameNumbers = new Ints()
 export const frames: string[] = []
 
-const lists = [numbers, strings, sides, values, frameOf]
+const lists = [numbers, strings, sides, values, frameNumbers]
 
 export function forget(): void {
   distinct.clear()
@@ -115,7 +115,7 @@ function gatherFrames({ texts }: Row): number {
       number = frames.push(frame) - 1
       size += frame.length + 4
     }
-    frameOf.push(number)
+    frameNumbers.push(number)
   }
   return size
 }

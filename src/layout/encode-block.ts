@@ -3,7 +3,7 @@ import { carve, copy, Region } from '../bytes.ts'
 import { writeNumber } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { Block } from './block.ts'
-import { distinct, forget, frameOf, frames, gather, id, numbers, ONCE, setId, sides, strings, values } from './common.ts'
+import { distinct, forget, frameNumbers, frames, gather, id, numbers, ONCE, setId, sides, strings, values } from './common.ts'
 import { NONE } from './distinct.ts'
 import { encodeFrame } from './frame.ts'
 import {
@@ -140,7 +140,7 @@ function writeBodies(to: number, texts: number, cells: number, width: Width, row
       const { region, cuts } = sheet
       for (let at = cut; at < cut + 2 * holes; at += 2)
         to = writeValue(to, region, from + cuts[at]!, from + cuts[at + 1]!, row, values.items[nth++]!)
-      putNumber(view, width, cell, frameOf.items[text++]! | (simple ? SIMPLE : 0) | (row.exact ? EXACT : 0))
+      putNumber(view, width, cell, frameNumbers.items[text++]! | (simple ? SIMPLE : 0) | (row.exact ? EXACT : 0))
       putNumber(view, width, cell + cells, length)
       putNumber(view, width, cell + 2 * cells, to - start)
       cell += width

@@ -1,6 +1,6 @@
 /** Assets, of trades, offers and filters alike: what they must be, and the text by which they are told apart. */
 import { invalidInput } from '../errors.ts'
-import type { Place } from './encode.ts'
+import type { Spot } from './encode.ts'
 
 /** An asset: `native`, or a code and its issuer. */
 export type Asset =
@@ -43,9 +43,9 @@ function isCode(code: string, longest: number): boolean {
  * @param path what the paths of its members begin with, from the record
  * @throws INVALID_INPUT
  */
-export function checkAsset(type: unknown, code: unknown, issuer: unknown, place: Place, path: string): void {
+export function checkAsset(type: unknown, code: unknown, issuer: unknown, spot: Spot, path: string): void {
   const problem = assetProblem(type, code, issuer) ?? (type === 'native' ? problemBeside(code, issuer) : undefined)
-  if (problem) throw invalidInput(place.ledger, place.path(`${path}asset_${problem.member}`), problem.reason)
+  if (problem) throw invalidInput(spot.ledger, spot.path(`${path}asset_${problem.member}`), problem.reason)
 }
 
 const problemBeside = (code: unknown, issuer: unknown): { member: 'code' | 'issuer'; reason: string } | undefined =>

@@ -3,7 +3,7 @@ import { invalidInput } from '../errors.ts'
 import { type KeyIndex, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { checkOwn, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
+import { checkOwn, compose, type Encoded, indexedTokenOf, type Spot } from './encode.ts'
 import { amount, integer, object, optional, text, validator } from './schema.ts'
 
 /** What an operation did to an account; the members of its type stand beside these. */
@@ -58,18 +58,18 @@ export const effectsByAccount: KeyIndex<Effect, 'account'> = {
 
 const form = new Form(['paging_token'], ['account'])
 
-export function encodeEffect(input: EffectInput, place: Place): Encoded {
+export function encodeEffect(input: EffectInput, spot: Spot): Encoded {
   const { account } = input
-  const token = indexedTokenOf(place)
+  const token = indexedTokenOf(spot)
   const known = Object.hasOwn(effectTypes, input.type) ? effectTypes[input.type] : undefined
   if (known !== undefined && input.type_i !== known)
-    throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
-  checkOwn(input, place)
+    throw invalidInput(spot.ledger, spot.path('type_i'), `${known}, the code of ${input.type}`)
+  checkOwn(input, spot)
   checkOf.get(input.type)?.(
     input,
-    () => place.ledger,
-    () => place.path(),
+    () => spot.ledger,
+    () => spot.path(),
   )
   const out = write().string('account', account).string('paging_token', token)
-  return compose(out, form, input, { paging_token: token }, place, [place.closedAt, account])
+  return compose(out, form, input, { paging_token: token }, spot, [spot.closedAt, account])
 }

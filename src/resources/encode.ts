@@ -11,12 +11,12 @@ import type { Form } from '../text/form.ts'
 import { MOST_NESTED, type TextWriter } from '../text/writer.ts'
 
 /** Where the record being encoded stands, and where in the input it came from. */
-export class Place {
+export class Spot {
   readonly ledger: number
   readonly closedAt: string
   readonly lo: number
   readonly index: number
-  private readonly parent: Place | undefined
+  private readonly parent: Spot | undefined
   private readonly name: string
   private readonly at: number | undefined
 
@@ -24,7 +24,7 @@ export class Place {
    * @param name the member of the input that holds the record, or the list of which it is number `at`
    * @param parent the record that has that member, if any
    */
-  constructor(ledger: number, closedAt: string, lo: number, index: number, name: string, at?: number, parent?: Place) {
+  constructor(ledger: number, closedAt: string, lo: number, index: number, name: string, at?: number, parent?: Spot) {
     this.ledger = ledger
     this.closedAt = closedAt
     this.lo = lo
@@ -34,9 +34,9 @@ export class Place {
     this.parent = parent
   }
 
-  /** The place of a record that this one holds, as number `at` of a list. */
-  child(lo: number, index: number, list: string, at: number): Place {
-    return new Place(this.ledger, this.closedAt, lo, index, list, at, this)
+  /** The spot of a record that this one holds, as number `at` of a list. */
+  child(lo: number, index: number, list: string, at: number): Spot {
+    return new Spot(this.ledger, this.closedAt, lo, index, list, at, this)
   }
 
   /** The path of a member, for errors. */
@@ -65,8 +65,8 @@ export class Encoded {
   }
 }
 
-export const tokenOf = (place: Place): string => idText(place.ledger, place.lo)
-export const indexedTokenOf = (place: Place): string => `${idText(place.ledger, place.lo)}-${place.index}`
+export const tokenOf = (spot: Spot): string => idText(spot.ledger, spot.lo)
+export const indexedTokenOf = (spot: Spot): string => `${idText(spot.ledger, spot.lo)}-${spot.index}`
 
 /**
  * Ends a text whose derived members are written: the members of the input follow, and then those `added`.
@@ -79,36 +79,36 @@ export function compose(
   form: Form,
   input: OpenRecord,
   derived: Readonly<Record<string, string>>,
-  place: Place,
+  spot: Spot,
   sides: readonly string[],
   added?: OpenRecord,
 ): Encoded {
-  const { ledger } = place
+  const { ledger } = spot
   try {
     out.members(input, form, (name, value, isReserved) => {
-      if (isReserved) throw invalidInput(ledger, place.path(name), 'nothing: this member is reserved, leave it out')
+      if (isReserved) throw invalidInput(ledger, spot.path(name), 'nothing: this member is reserved, leave it out')
       const wanted = derived[name]!
-      if (String(value) !== wanted && String(value).toLowerCase() !== wanted) throw notOwn(name, wanted, place)
+      if (String(value) !== wanted && String(value).toLowerCase() !== wanted) throw notOwn(name, wanted, spot)
     })
     if (added) for (const name of Object.keys(added)) out.member(name, added[name])
   } catch (error) {
     out.abandon()
     if (error instanceof FolioError) throw error
-    throw new FolioError('INVALID_INPUT', { ledger, path: place.path(), expected: HOLDABLE }, error)
+    throw new FolioError('INVALID_INPUT', { ledger, path: spot.path(), expected: HOLDABLE }, error)
   }
   const { exact } = out
   return new Encoded([out.end()], sides, exact)
 }
 
 /** Checks the ledger and the time of a record that need not have them. @throws INVALID_INPUT if they are not its own */
-export function checkOwn(input: OpenRecord, place: Place): void {
+export function checkOwn(input: OpenRecord, spot: Spot): void {
   const { ledger, created_at } = input
-  if (ledger !== undefined && String(ledger) !== String(place.ledger)) throw notOwn('ledger', place.ledger, place)
-  if (created_at !== undefined && created_at !== place.closedAt) throw notOwn('created_at', place.closedAt, place)
+  if (ledger !== undefined && String(ledger) !== String(spot.ledger)) throw notOwn('ledger', spot.ledger, spot)
+  if (created_at !== undefined && created_at !== spot.closedAt) throw notOwn('created_at', spot.closedAt, spot)
 }
 
-const notOwn = (name: string, own: string | number, place: Place): FolioError =>
-  invalidInput(place.ledger, place.path(name), `${own}, as derived from the place of the record, or nothing`)
+const notOwn = (name: string, own: string | number, spot: Spot): FolioError =>
+  invalidInput(spot.ledger, spot.path(name), `${own}, as derived from the place of the record, or nothing`)
 
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
 export function utc(time: string, ledger: number, path: () => string): string {

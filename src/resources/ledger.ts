@@ -5,7 +5,7 @@ import { MAX_LEDGER } from '../position.ts'
 import { resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { compose, type Encoded, type Place, tokenOf } from './encode.ts'
+import { compose, type Encoded, type Spot, tokenOf } from './encode.ts'
 import { amount, integer, object, optional, text, timestamp } from './schema.ts'
 
 /** A closed ledger. Amounts are decimal strings, fees and reserves in stroops. */
@@ -87,11 +87,11 @@ export interface Counts {
 const form = new Form(['id', 'paging_token'], ['hash', 'prev_hash', 'sequence', 'closed_at'])
 
 /** The text of a ledger; its side columns are known only when it is stored. */
-export function encodeLedger(input: LedgerInput, derived: Counts, place: Place): Encoded {
+export function encodeLedger(input: LedgerInput, derived: Counts, spot: Spot): Encoded {
   const hash = input.hash.toLowerCase()
   const before = (input.prev_hash ?? '').toLowerCase()
   const sequence = String(input.sequence)
-  const token = tokenOf(place)
+  const token = tokenOf(spot)
   const missing: Record<string, number> = {}
   for (const name of Object.keys(derived) as (keyof Counts)[]) if (input[name] === undefined) missing[name] = derived[name]
   const out = write()
@@ -100,6 +100,6 @@ export function encodeLedger(input: LedgerInput, derived: Counts, place: Place):
     .string('hash', hash)
     .string('prev_hash', before)
     .number('sequence', sequence)
-    .string('closed_at', place.closedAt)
-  return compose(out, form, input, { id: hash, paging_token: token }, place, [], missing)
+    .string('closed_at', spot.closedAt)
+  return compose(out, form, input, { id: hash, paging_token: token }, spot, [], missing)
 }

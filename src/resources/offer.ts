@@ -4,7 +4,7 @@ import { type KeyIndex, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { checkAsset } from './asset.ts'
-import { compose, Encoded, type Place, priceOf, utc } from './encode.ts'
+import { compose, Encoded, priceOf, type Spot, utc } from './encode.ts'
 import {
   amount,
   array,
@@ -107,21 +107,21 @@ export const changesBySeller: KeyIndex<Offer, 'account'> = {
 const form = new Form(['paging_token'], ['id', 'price_r', 'last_modified'])
 
 /** The state of an offer after a change. */
-export function encodeOffer(input: OfferInput, place: Place): Encoded {
+export function encodeOffer(input: OfferInput, spot: Spot): Encoded {
   const { last_modified } = input
-  const id = int64Text(input.id, place.ledger, () => place.path('id'))
+  const id = int64Text(input.id, spot.ledger, () => spot.path('id'))
   const { selling, buying } = input
-  checkAsset(selling.asset_type, selling.asset_code, selling.asset_issuer, place, 'selling.')
-  checkAsset(buying.asset_type, buying.asset_code, buying.asset_issuer, place, 'buying.')
-  const modified = last_modified === undefined ? place.closedAt : utc(last_modified, place.ledger, () => place.path('last_modified'))
-  const sides = [input.seller, id, String(place.ledger), place.closedAt]
+  checkAsset(selling.asset_type, selling.asset_code, selling.asset_issuer, spot, 'selling.')
+  checkAsset(buying.asset_type, buying.asset_code, buying.asset_issuer, spot, 'buying.')
+  const modified = last_modified === undefined ? spot.closedAt : utc(last_modified, spot.ledger, () => spot.path('last_modified'))
+  const sides = [input.seller, id, String(spot.ledger), spot.closedAt]
   const added = { price_r: priceOf(input.price_r), last_modified: modified }
   const out = write().number('id', id).string('paging_token', id)
-  return compose(out, form, input, { paging_token: id }, place, sides, added)
+  return compose(out, form, input, { paging_token: id }, spot, sides, added)
 }
 
 /** The change that removes an offer. */
-export const encodeRemoval = (id: Int64Input, place: Place): Encoded => {
-  const digits = int64Text(id, place.ledger, () => place.path())
-  return new Encoded([write().end()], ['', digits, String(place.ledger), place.closedAt], false)
+export const encodeRemoval = (id: Int64Input, spot: Spot): Encoded => {
+  const digits = int64Text(id, spot.ledger, () => spot.path())
+  return new Encoded([write().end()], ['', digits, String(spot.ledger), spot.closedAt], false)
 }

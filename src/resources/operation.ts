@@ -5,18 +5,7 @@ import { type Index, type KeyIndex, type OpenRecord, resource } from '../query.t
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { EffectInput } from './effect.ts'
-import {
-  AccountKeys,
-  checkOwn,
-  compose,
-  distinct,
-  type Encoded,
-  exactInteger,
-  extraText,
-  type Place,
-  readExtra,
-  tokenOf,
-} from './encode.ts'
+import { AccountKeys, checkOwn, compose, distinct, type Encoded, exactInteger, extraText, readExtra, type Spot, tokenOf } from './encode.ts'
 import { array, type Int64Input, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
 import type { TradeInput } from './trade.ts'
 
@@ -192,38 +181,34 @@ export interface Owner {
 export function encodeOperation(
   input: OperationInput,
   owner: Owner,
-  place: Place,
+  spot: Spot,
   affected: readonly string[] = operationAffects(input, owner.account),
 ): Encoded {
   const known = Object.hasOwn(operationTypes, input.type) ? operationTypes[input.type] : undefined
   const code = input.type_i ?? known
   if (code === undefined)
-    throw invalidInput(
-      place.ledger,
-      place.path('type_i'),
-      `a type code, since "${input.type}" is not a known operation type; it is missing`,
-    )
-  if (known !== undefined && code !== known) throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
-  const token = tokenOf(place)
-  checkOwn(input, place)
+    throw invalidInput(spot.ledger, spot.path('type_i'), `a type code, since "${input.type}" is not a known operation type; it is missing`)
+  if (known !== undefined && code !== known) throw invalidInput(spot.ledger, spot.path('type_i'), `${known}, the code of ${input.type}`)
+  const token = tokenOf(spot)
+  checkOwn(input, spot)
   memberChecks.get(input.type)?.(
     input,
-    () => place.ledger,
-    () => place.path(),
+    () => spot.ledger,
+    () => spot.path(),
   )
 
   const source = input.source_account ?? owner.account
   const hasAmount = amountTypes.has(input.type)
   const given = input['amount']
-  const amount = hasAmount && given !== undefined ? int64Text(given as Int64Input, place.ledger, () => place.path('amount')) : undefined
+  const amount = hasAmount && given !== undefined ? int64Text(given as Int64Input, spot.ledger, () => spot.path('amount')) : undefined
   const further = input.participants?.length ? extraText(distinct(input.participants), distinct([source, ...accountsNamed(input)])) : ''
-  const sides = [owner.hash, place.closedAt, source, further, String(code)]
+  const sides = [owner.hash, spot.closedAt, source, further, String(code)]
   accounts.keep(sides, affected)
   const out = write().number('id', token).string('paging_token', token)
   // Written before any open member, so that decoding finds its digits.
   if (amount !== undefined) out.number('amount', amount)
   out.number('type_i', String(code))
-  return compose(out, hasAmount ? paymentForm : form, input, { id: token, paging_token: token }, place, sides)
+  return compose(out, hasAmount ? paymentForm : form, input, { id: token, paging_token: token }, spot, sides)
 }
 
 /** The accounts that an input operation affects, for the transaction that holds it. */

@@ -8,7 +8,7 @@ import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
 import { type Asset, assetProblem, assetText, checkAsset } from './asset.ts'
-import { checkOwn, compose, distinct, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { checkOwn, compose, distinct, Encoded, indexedTokenOf, priceOf, type Spot } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
@@ -130,32 +130,32 @@ const turnedName = (name: string): string => {
 /** The trade with base and counter exchanged; the order of members stays. */
 const turnedForm = new Form(derivedNames, ['price'], { ...asText, base_is_seller: (value: boolean) => !value }, turnedName)
 
-export function encodeTrade(input: TradeInput, place: Place): Encoded {
-  const token = indexedTokenOf(place)
-  checkOwn(input, place)
+export function encodeTrade(input: TradeInput, spot: Spot): Encoded {
+  const token = indexedTokenOf(spot)
+  checkOwn(input, spot)
   if (input.base_account === undefined && input.counter_account === undefined)
-    throw invalidInput(place.ledger, place.path('base_account'), 'an account on one side at least; both are missing')
+    throw invalidInput(spot.ledger, spot.path('base_account'), 'an account on one side at least; both are missing')
   const { base_asset_type, base_asset_code, base_asset_issuer, counter_asset_type, counter_asset_code, counter_asset_issuer } = input
-  checkAsset(base_asset_type, base_asset_code, base_asset_issuer, place, 'base_')
-  checkAsset(counter_asset_type, counter_asset_code, counter_asset_issuer, place, 'counter_')
+  checkAsset(base_asset_type, base_asset_code, base_asset_issuer, spot, 'base_')
+  checkAsset(counter_asset_type, counter_asset_code, counter_asset_issuer, spot, 'counter_')
   const base = assetText(base_asset_type, base_asset_code, base_asset_issuer)
   const counter = assetText(counter_asset_type, counter_asset_code, counter_asset_issuer)
-  checkOffer('offer_id', input.offer_id, place)
-  checkOffer('base_offer_id', input.base_offer_id, place)
-  checkOffer('counter_offer_id', input.counter_offer_id, place)
+  checkOffer('offer_id', input.offer_id, spot)
+  checkOffer('base_offer_id', input.base_offer_id, spot)
+  checkOffer('counter_offer_id', input.counter_offer_id, spot)
   const price = priceOf(input.price)
   const turned = { ...price, n: price['d'], d: price['n'] }
-  const derived = { id: token, paging_token: token, ledger_close_time: place.closedAt }
+  const derived = { id: token, paging_token: token, ledger_close_time: spot.closedAt }
   const sides = [input.base_account ?? '', input.counter_account ?? '', base, counter]
-  const begin = () => write().string('id', token).string('paging_token', token).string('ledger_close_time', place.closedAt)
-  const front = compose(begin(), form, input, derived, place, sides, { price })
-  const back = compose(begin(), turnedForm, input, derived, place, sides, { price: turned })
+  const begin = () => write().string('id', token).string('paging_token', token).string('ledger_close_time', spot.closedAt)
+  const front = compose(begin(), form, input, derived, spot, sides, { price })
+  const back = compose(begin(), turnedForm, input, derived, spot, sides, { price: turned })
   return new Encoded([front.texts[0]!, back.texts[0]!], sides, front.exact)
 }
 
 /** @throws INVALID_INPUT */
-function checkOffer(name: string, id: OfferId | undefined, place: Place): void {
-  if (id !== undefined) int64Text(id, place.ledger, () => place.path(name))
+function checkOffer(name: string, id: OfferId | undefined, spot: Spot): void {
+  if (id !== undefined) int64Text(id, spot.ledger, () => spot.path(name))
 }
 
 /** Filters of trade listings; all that are given must match. Base and counter go together, and those of each record follow the order of the filter. */

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox'
 import { type KeyIndex, resource, type StoredSource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { AccountKeys, compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
+import { AccountKeys, compose, distinct, type Encoded, exactInteger, extraText, readExtra, type Spot, tokenOf } from './encode.ts'
 import type { OperationInput } from './operation.ts'
 import { array, base64, flag, hash, type Int64Input, int64, int64Text, integer, object, optional, text } from './schema.ts'
 
@@ -95,26 +95,26 @@ const form = new Form(
 )
 
 /** @param affected accounts named by its operations, in order */
-export function encodeTransaction(input: TransactionInput, affected: Iterable<string>, place: Place): Encoded {
+export function encodeTransaction(input: TransactionInput, affected: Iterable<string>, spot: Spot): Encoded {
   const { account, participants, operations, successful } = input
-  const token = tokenOf(place)
+  const token = tokenOf(spot)
   const hash = input.hash.toLowerCase()
-  const sequence = int64Text(input.account_sequence, place.ledger, () => place.path('account_sequence'))
+  const sequence = int64Text(input.account_sequence, spot.ledger, () => spot.path('account_sequence'))
   const all = distinct([account, ...(participants ?? []), ...affected])
   const count = String(input.operation_count ?? operations?.length ?? 0)
   const out = write()
     .string('id', hash)
     .string('paging_token', token)
     .string('hash', hash)
-    .number('ledger', String(place.ledger))
-    .string('created_at', place.closedAt)
+    .number('ledger', String(spot.ledger))
+    .string('created_at', spot.closedAt)
     .string('account', account)
     .number('account_sequence', sequence)
     .number('operation_count', count)
-  const derived = { id: hash, paging_token: token, ledger: String(place.ledger), created_at: place.closedAt }
+  const derived = { id: hash, paging_token: token, ledger: String(spot.ledger), created_at: spot.closedAt }
   // `successful` is an open member: shown if given, and always if false, since a failed transaction must say so.
   const added = successful === undefined ? undefined : { successful }
   const sides = [account, extraText(all, [account]), hash]
   accounts.keep(sides, all)
-  return compose(out, form, input, derived, place, sides, added)
+  return compose(out, form, input, derived, spot, sides, added)
 }

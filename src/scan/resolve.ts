@@ -33,7 +33,7 @@ function checkValueNames(query: Query, names: readonly string[], values: Values)
  * The values of a query, copied, and those of its path checked.
  * @throws BAD_REQUEST if `query` is not a query of this kind, or for values that it does not take or that no text could have produced
  */
-export function checkValues(query: Query, kind: Query['kind'], values: unknown = {}): Values {
+export function checkedValues(query: Query, kind: Query['kind'], values: unknown = {}): Values {
   checkQuery(query, kind)
   const given: Values = checkObject(values as object, 'values')
   const names = pathNames(query.path)
@@ -44,7 +44,7 @@ export function checkValues(query: Query, kind: Query['kind'], values: unknown =
 }
 
 /** A list with its values. Its filters are checked once it is read. @throws BAD_REQUEST */
-export const listingOf = <R, V>(query: List<R, V>, values: V): Listing<R> => new Listing(query, checkValues(query, 'list', values))
+export const listingOf = <R, V>(query: List<R, V>, values: V): Listing<R> => new Listing(query, checkedValues(query, 'list', values))
 
 /** The same with its filters checked, for whoever keeps it. @throws BAD_REQUEST */
 export function checkedListing<R>(listing: Listing<R>): Listing<R> {

@@ -15,13 +15,13 @@ export interface Sleeper {
 }
 
 /** What keeps the process alive, if it is told to. */
-interface Keeper {
+interface Timer {
   ref(): unknown
   unref(): unknown
 }
 
 export class Bell {
-  private keeper: Keeper | undefined
+  private keeper: Timer | undefined
   private rings = 0
   private sleepers = new Set<Sleeper>()
   private silent = false
@@ -33,7 +33,7 @@ export class Bell {
   private readonly rollbacks: { readonly number: number; readonly last: number }[] = []
 
   /** Has a timer keep the process alive while somebody sleeps, and only then: where another process may append what they wait for. */
-  keepBy(timer: Keeper | number): void {
+  keepBy(timer: Timer | number): void {
     // Elsewhere than in Node it is a number, and keeps nothing alive.
     if (typeof timer === 'number') return
     this.keeper = timer

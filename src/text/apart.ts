@@ -139,7 +139,7 @@ function theOne(frame: string): string {
 }
 
 /** The frame of a text that was cut. */
-export function frameOf({ bytes, cuts }: Sheet, from: number, to: number, cut: number, holes: number): string {
+export function frameIn({ bytes, cuts }: Sheet, from: number, to: number, cut: number, holes: number): string {
   let frame = ''
   let kept = from
   for (let hole = 0; hole < holes; hole++) {

@@ -4,7 +4,7 @@
  */
 import { byteLength, copy, utf8, writeAscii, writeText } from '../bytes.ts'
 import { longInteger } from '../json.ts'
-import { Apart, cutUp, frameOf, isOfName, isSimple, NAME, Sheet } from './apart.ts'
+import { Apart, cutUp, frameIn, isOfName, isSimple, NAME, Sheet } from './apart.ts'
 import { knownFrame, learnFrame, type Name, NUMBER, STRING, wordNumber } from './names.ts'
 
 /** Most texts of a ledger fit on one. */
@@ -83,7 +83,7 @@ export class Pen {
   }
 
   private get frame(): string {
-    return frameOf(this.sheet, this.start, this.at, this.first, (this.cut - this.first) / 2)
+    return frameIn(this.sheet, this.start, this.at, this.first, (this.cut - this.first) / 2)
   }
 
   /** Writes JSON text. */

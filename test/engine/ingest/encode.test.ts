@@ -5,7 +5,7 @@ import { Digits } from '../../../src/index.ts'
 import { indexes, isFiledBySides, logs } from '../../../src/logs.ts'
 import type { Index, OpenRecord } from '../../../src/query.ts'
 import { effects, effectsByAccount, encodeEffect } from '../../../src/resources/effect.ts'
-import { compose, distinct, type Encoded, exactInteger, extraText, Place, priceOf, readExtra, utc } from '../../../src/resources/encode.ts'
+import { compose, distinct, type Encoded, exactInteger, extraText, priceOf, readExtra, Spot, utc } from '../../../src/resources/encode.ts'
 import { encodeLedger } from '../../../src/resources/ledger.ts'
 import { changesByOffer, changesBySeller, encodeOffer, encodeRemoval } from '../../../src/resources/offer.ts'
 import {
@@ -25,7 +25,7 @@ import { write } from '../../../src/text/writer.ts'
 const TIME = '2019-06-01T12:00:00Z'
 /** Ledger 7, transaction 2, operation 3. */
 const ID = '30064779267'
-const place = new Place(7, TIME, 2 * 4096 + 3, 4, 'here')
+const spot = new Spot(7, TIME, 2 * 4096 + 3, 4, 'here')
 const refused = (path: string, expected: string) =>
   expect.objectContaining({ code: 'INVALID_INPUT', fields: { ledger: 7, path, expected } })
 /** With texts as strings. */
@@ -46,7 +46,7 @@ const keysOf = (index: Index, record: OpenRecord, named: Readonly<Record<string,
 describe('parts', () => {
   test('derived members come first, and alone if there are no others', () => {
     const form = new Form([], ['left'])
-    const composed = (input: object) => spelled(compose(write().number('a', '1'), form, input as OpenRecord, {}, place, ['s']))
+    const composed = (input: object) => spelled(compose(write().number('a', '1'), form, input as OpenRecord, {}, spot, ['s']))
     expect(composed({})).toEqual({ text: '"a":1', sides: ['s'], exact: false })
     expect(composed({ b: 'x', left: 'out', c: [2] })).toEqual({ text: '"a":1,"b":"x","c":[2]', sides: ['s'], exact: false })
     expect(composed({ b: new Digits('1.50') })).toEqual({ text: '"a":1,"b":1.50', sides: ['s'], exact: true })
@@ -145,7 +145,7 @@ describe('a ledger', () => {
   const given = { sequence: 7, hash: 'AB', prev_hash: 'CD', closed_at: TIME, total_coins: '1', fee_pool: '0' } as any
   const counts = { transaction_count: 1, successful_transaction_count: 2, failed_transaction_count: 3, operation_count: 4 } as any
   const head = '"id":"ab","paging_token":"30064771072","hash":"ab","prev_hash":"cd","sequence":7,"closed_at":"2019-06-01T12:00:00Z"'
-  const at = new Place(7, TIME, 0, 0, 'here')
+  const at = new Spot(7, TIME, 0, 0, 'here')
   test('gets the counts that it does not state', () => {
     expect(spelled(encodeLedger({ ...given, failed_transaction_count: 9 }, counts, at))).toEqual({
       text: `${head},"total_coins":"1","fee_pool":"0","failed_transaction_count":9,"transaction_count":1,"successful_transaction_count":2,"operation_count":4`,
@@ -163,18 +163,18 @@ describe('a transaction', () => {
   const head = (count: number) =>
     `"id":"ab","paging_token":"${ID}","hash":"ab","ledger":7,"created_at":"${TIME}","account":"G\\"A","account_sequence":9007199254740993,"operation_count":${count}`
   test('keeps the accounts that it affects in side columns', () => {
-    expect(spelled(encodeTransaction({ ...given, operations: [{}, {}] }, ['Q', 'P'], place))).toEqual({
+    expect(spelled(encodeTransaction({ ...given, operations: [{}, {}] }, ['Q', 'P'], spot))).toEqual({
       ...{ text: `${head(2)},"memo":"m"`, sides: ['G"A', '["P","Q"]', 'ab'], exact: false },
     })
     const { participants: _, ...alone } = given
-    expect(spelled(encodeTransaction(alone, [], place))).toEqual({ text: `${head(0)},"memo":"m"`, sides: ['G"A', '', 'ab'], exact: false })
+    expect(spelled(encodeTransaction(alone, [], spot))).toEqual({ text: `${head(0)},"memo":"m"`, sides: ['G"A', '', 'ab'], exact: false })
   })
   test('says whether it was successful only if that is given', () => {
-    expect(encodeTransaction({ ...given, operation_count: 9, successful: false }, [], place).texts[0]!.text).toBe(
+    expect(encodeTransaction({ ...given, operation_count: 9, successful: false }, [], spot).texts[0]!.text).toBe(
       `${head(9)},"memo":"m","successful":false`,
     )
-    expect(encodeTransaction({ ...given, successful: true }, [], place).texts[0]!.text).toBe(`${head(0)},"memo":"m","successful":true`)
-    expect(encodeTransaction(given, [], place).texts[0]!.text).not.toContain('successful')
+    expect(encodeTransaction({ ...given, successful: true }, [], spot).texts[0]!.text).toBe(`${head(0)},"memo":"m","successful":true`)
+    expect(encodeTransaction(given, [], spot).texts[0]!.text).not.toContain('successful')
   })
   test('is filed under its accounts', () => {
     for (const index of [transactionsByAccount, failedByAccount]) {
@@ -188,17 +188,17 @@ describe('an operation', () => {
   const owner = { hash: 'ab', account: 'OWNER' }
   const payment = { type: 'payment', sender: 'S', receiver: 'R', asset: { code: 'X' }, amount: '9007199254740993', amount_f: 1 } as any
   test('of type payment has its amount before any other given member', () => {
-    expect(spelled(encodeOperation({ ...payment, participants: ['P', 'R', 'P'] }, owner, place))).toEqual({
+    expect(spelled(encodeOperation({ ...payment, participants: ['P', 'R', 'P'] }, owner, spot))).toEqual({
       text: `"id":${ID},"paging_token":"${ID}","amount":9007199254740993,"type_i":1,"type":"payment","sender":"S","receiver":"R","asset":{"code":"X"},"amount_f":1`,
       ...{ sides: ['ab', TIME, 'OWNER', '["P"]', '1'], exact: false },
     })
   })
-  test('of another type keeps its amount in its place, and its own source', () => {
-    expect(spelled(encodeOperation({ type: 'inflation', amount: '1.5', source_account: 'O' } as any, owner, place))).toEqual({
+  test('of another type keeps its amount in its spot, and its own source', () => {
+    expect(spelled(encodeOperation({ type: 'inflation', amount: '1.5', source_account: 'O' } as any, owner, spot))).toEqual({
       text: `"id":${ID},"paging_token":"${ID}","type_i":9,"type":"inflation","amount":"1.5","source_account":"O"`,
       ...{ sides: ['ab', TIME, 'O', '', '9'], exact: false },
     })
-    expect(encodeOperation({ type: 'path_payment', from: 'F' } as any, owner, place).texts[0]!.text).toBe(
+    expect(encodeOperation({ type: 'path_payment', from: 'F' } as any, owner, spot).texts[0]!.text).toBe(
       `"id":${ID},"paging_token":"${ID}","type_i":2,"type":"path_payment","from":"F"`,
     )
   })
@@ -210,29 +210,29 @@ describe('an operation', () => {
     ['null', null],
   ])('of type create_account keeps an amount of %s as it is', (text, amount) => {
     const create = { type: 'create_account', account: 'A', funder: 'F', starting_balance: 1, amount } as any
-    const written = encodeOperation(create, owner, place).texts[0]!.text
+    const written = encodeOperation(create, owner, spot).texts[0]!.text
     expect(written).toBe(
       `"id":${ID},"paging_token":"${ID}","type_i":0,"type":"create_account","account":"A","funder":"F","starting_balance":1,"amount":${text}`,
     )
     expect(operations.decode(JSON.parse(`{${written}}`), { id: BigInt(ID), text: written })).toMatchObject({ amount })
   })
   test('of an unknown type must state its code, and one of a known type no other code', () => {
-    expect(encodeOperation({ type: 'toString', type_i: 77 } as any, owner, place).sides[4]).toBe('77')
+    expect(encodeOperation({ type: 'toString', type_i: 77 } as any, owner, spot).sides[4]).toBe('77')
     const says = 'a type code, since "toString" is not a known operation type; it is missing'
-    expect(() => encodeOperation({ type: 'toString' } as any, owner, place)).toThrow(refused('here.type_i', says))
-    expect(() => encodeOperation({ type: 'inflation', type_i: 1 } as any, owner, place)).toThrow(
+    expect(() => encodeOperation({ type: 'toString' } as any, owner, spot)).toThrow(refused('here.type_i', says))
+    expect(() => encodeOperation({ type: 'inflation', type_i: 1 } as any, owner, spot)).toThrow(
       refused('here.type_i', '9, the code of inflation'),
     )
   })
   test('is filed under the same accounts right after it was encoded, and later', () => {
     const named = { ...payment, from: 'F', participants: ['P', 'R', 'Q', 'F', 'P'] }
     const other = { type: 'account_merge', into: 'I', source_account: 'R' } as any
-    const [encoded, merged] = [named, other].map((input) => encodeOperation(input, owner, place)) as [Encoded, Encoded]
+    const [encoded, merged] = [named, other].map((input) => encodeOperation(input, owner, spot)) as [Encoded, Encoded]
     for (const index of [operationsByAccount, paymentsByAccount]) {
       const keys = (input: any, { sides }: Encoded) => [...index.keys(input, sides)]
       expect(keys(other, merged)).toEqual([['R'], ['I']])
       expect(keys(named, encoded)).toEqual([['OWNER'], ['S'], ['R'], ['F'], ['P'], ['Q']])
-      expect(keys(named, encodeOperation(named, owner, place))).toEqual(keys(named, encoded))
+      expect(keys(named, encodeOperation(named, owner, spot))).toEqual(keys(named, encoded))
     }
   })
   test('affects the accounts that its members name, each once', () => {
@@ -250,7 +250,7 @@ describe('an operation', () => {
 
 test('an effect is written with its account and type first, and is filed under its account', () => {
   const given = { account: 'G"A', type: 'odd', type_i: 99, more: 1 }
-  expect(spelled(encodeEffect(given, place))).toEqual({
+  expect(spelled(encodeEffect(given, spot))).toEqual({
     text: `"account":"G\\"A","paging_token":"${ID}-4","type":"odd","type_i":99,"more":1`,
     ...{ sides: [TIME, 'G"A'], exact: false },
   })
@@ -274,19 +274,19 @@ describe('a trade', () => {
   const [native, usd] = [{ type: 'native' }, { type: 'credit_alphanum4', code: 'USD', issuer: 'I' }] as const
   const USD = 'credit_alphanum4:USD:I'
   test('is written facing either way', () => {
-    expect(spelled(encodeTrade(given, place))).toEqual({
+    expect(spelled(encodeTrade(given, spot))).toEqual({
       text: `${head},"base_account":"A","base_offer_id":"7","base_amount":"1","base_asset_type":"native","offer_id":"8","counter_account":"B","counter_amount":"2","counter_asset_type":"credit_alphanum4","counter_asset_code":"USD","counter_asset_issuer":"I","base_is_seller":true,"baseless":1,"counterfeit":2,"price":{"n":5,"d":2}`,
       turned: `${head},"counter_account":"A","counter_offer_id":"7","counter_amount":"1","counter_asset_type":"native","offer_id":"8","base_account":"B","base_amount":"2","base_asset_type":"credit_alphanum4","base_asset_code":"USD","base_asset_issuer":"I","base_is_seller":false,"baseless":1,"counterfeit":2,"price":{"n":2,"d":5}`,
       ...{ sides: ['A', 'B', 'native', USD], exact: false },
     })
     const { base_account: _, ...pool } = given
-    expect(encodeTrade(pool, place).sides).toEqual(['', 'B', 'native', USD])
+    expect(encodeTrade(pool, spot).sides).toEqual(['', 'B', 'native', USD])
     const { counter_account: _counter, ...other } = given
-    expect(encodeTrade(other, place).sides).toEqual(['A', '', 'native', USD])
-    expect(() => encodeTrade({ ...given, paging_token: '1' }, place)).toThrow(
+    expect(encodeTrade(other, spot).sides).toEqual(['A', '', 'native', USD])
+    expect(() => encodeTrade({ ...given, paging_token: '1' }, spot)).toThrow(
       refused('here.paging_token', `${ID}-4, as derived from the place of the record, or nothing`),
     )
-    expect(() => encodeTrade({ ...pool, counter_account: undefined }, place)).toThrow(
+    expect(() => encodeTrade({ ...pool, counter_account: undefined }, spot)).toThrow(
       refused('here.base_account', 'an account on one side at least; both are missing'),
     )
   })
@@ -370,11 +370,11 @@ describe('an offer', () => {
     '"seller":"S","selling":{"asset_type":"native"},"buying":{"asset_type":"native"},"amount":"9","price":"2.5","price_r":{"n":5,"d":2}'
   const head = '"id":9007199254740993,"paging_token":"9007199254740993"'
   test('is kept with its seller, its id, and when it changed', () => {
-    expect(spelled(encodeOffer(given, place))).toEqual({
+    expect(spelled(encodeOffer(given, spot))).toEqual({
       text: `${head},${rest},"last_modified":"${TIME}"`,
       ...{ sides: ['S', '9007199254740993', '7', TIME], exact: false },
     })
-    expect(encodeOffer({ ...given, last_modified: '2019-06-01T12:00:00+02:00' }, place).texts[0]!.text).toBe(
+    expect(encodeOffer({ ...given, last_modified: '2019-06-01T12:00:00+02:00' }, spot).texts[0]!.text).toBe(
       `${head},${rest},"last_modified":"2019-06-01T10:00:00Z"`,
     )
   })
@@ -390,10 +390,10 @@ describe('an offer', () => {
         [{ asset_type: 'credit_alphanum12', asset_code: 'THIRTEENCODES', asset_issuer: 'I' }, 'asset_code', twelve],
         [{ asset_type: 'credit_alphanum12', asset_code: 'C' }, 'asset_issuer', 'the account id of the issuer'],
       ] as const) {
-        expect(() => encodeOffer({ ...given, [side]: asset }, place)).toThrow(refused(`here.${side}.${member}`, expected))
+        expect(() => encodeOffer({ ...given, [side]: asset }, spot)).toThrow(refused(`here.${side}.${member}`, expected))
         const of = Object.fromEntries(Object.entries(asset).map(([name, value]) => [`base_${name}`, value])) as object
         const trade = { base_account: 'A', base_amount: '1', counter_amount: '2', counter_asset_type: 'native', base_is_seller: true }
-        expect(() => encodeTrade({ ...trade, price: { n: 1, d: 1 }, ...of } as never, place)).toThrow(
+        expect(() => encodeTrade({ ...trade, price: { n: 1, d: 1 }, ...of } as never, spot)).toThrow(
           refused(`here.base_${member}`, expected),
         )
       }
@@ -401,11 +401,10 @@ describe('an offer', () => {
       ['credit_alphanum4', 'aZ09'],
       ['credit_alphanum12', 'azAZ09azAZ09'],
     ].map(([asset_type, asset_code]) => ({ asset_type, asset_code, asset_issuer: 'I' }))
-    for (const asset of longest)
-      expect(encodeOffer({ ...given, selling: asset as never }, place).texts[0]!.text).toContain(asset.asset_code)
+    for (const asset of longest) expect(encodeOffer({ ...given, selling: asset as never }, spot).texts[0]!.text).toContain(asset.asset_code)
   })
   test('that is removed leaves a change without a seller', () => {
-    expect(spelled(encodeRemoval('12', place))).toEqual({ text: '', sides: ['', '12', '7', TIME], exact: false })
+    expect(spelled(encodeRemoval('12', spot))).toEqual({ text: '', sides: ['', '12', '7', TIME], exact: false })
     expect(keysOf(changesByOffer, {}, { id: '12' })).toEqual([[12n]])
     expect(keysOf(changesBySeller, {}, { seller: 'S' })).toEqual([['S']])
     expect(keysOf(changesBySeller, {})).toEqual([])
