@@ -35,11 +35,18 @@ function local(scheme: string | undefined, authority: string | undefined, target
 
 /** @throws BAD_REQUEST naming `field` for a malformed percent escape, or one that is not UTF-8 */
 export function decode(text: string, field: string): string {
+  const decoded = unescaped(text)
+  if (decoded === undefined) throw badRequest(field, 'percent escapes of UTF-8 text')
+  return decoded
+}
+
+/** The text without escapes; undefined if they are malformed. */
+function unescaped(text: string): string | undefined {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch {
-    throw badRequest(field, 'percent escapes of UTF-8 text')
+    return undefined
   }
 }
 
@@ -57,22 +64,13 @@ export function parseQuery(query: string): QueryText {
     if (end < 0) end = text.length
     const equals = text.indexOf('=', at)
     const [nameEnd, valueStart] = equals < 0 || equals >= end ? [end, end] : [equals, equals + 1]
-    const name = nameOf(text.slice(at, nameEnd))
+    // A name that cannot be decoded is not a parameter of ours.
+    const name = unescaped(text.slice(at, nameEnd))
     if (name !== undefined && !raw.has(name)) raw.set(name, text.slice(valueStart, end))
     at = end + 1
   }
   return (name) => {
     const value = raw.get(name)
     return value === undefined ? '' : decode(value.includes('+') ? value.replaceAll('+', ' ') : value, name)
-  }
-}
-
-/** A name that cannot be decoded is not a parameter of ours. */
-function nameOf(text: string): string | undefined {
-  if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
   }
 }
