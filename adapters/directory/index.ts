@@ -2,7 +2,7 @@
 export { Calls } from './calls.ts'
 export { heldIn } from './held.ts'
 export { inTurn } from './in-turn.ts'
-export { fs, fsPromises } from './node.ts'
+export { fs, fsPromises, ifThere } from './node.ts'
 export { noteIn, UNPLACED_NOTE } from './note.ts'
 export { databaseAmong, denial, makeDirectory, namesIn, ownName, pathOf, refuseOther } from './place.ts'
 export { type FileFault, type FilesOptions, type FilesReport, filesOptions } from './report.ts'

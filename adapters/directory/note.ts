@@ -1,7 +1,7 @@
 /** A few bytes in a file beside those of a database, which leaves it alone. The file is replaced as a whole, and synced only on request. */
 import type { Store } from '../../src/store.ts'
 import { inTurn } from './in-turn.ts'
-import { fsPromises } from './node.ts'
+import { fsPromises, ifThere } from './node.ts'
 import { syncFile, syncNames } from './sync.ts'
 
 /** What the file is called. */
@@ -45,13 +45,7 @@ export function noteIn(directory: string, checkHeld: () => void, writer = 'new')
     }
   }
   return {
-    read: () =>
-      fsPromises()
-        .readFile(path)
-        .catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOENT') throw error
-          return undefined
-        }),
+    read: () => ifThere(fsPromises().readFile(path)),
     write: (bytes, { durable = false } = {}) => inLine(() => write(bytes, durable)),
   }
 }

@@ -1,7 +1,7 @@
 /** What stores that keep their files in a directory have in common: its path, how it is made, and what the file system says about it. */
 import { badRequest } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
-import { fsPromises } from './node.ts'
+import { fsPromises, ifThere } from './node.ts'
 import { syncNames } from './sync.ts'
 
 /**
@@ -59,13 +59,7 @@ export async function makeDirectory(path: string): Promise<void> {
 export const ownName = (): string => `${process.pid}-${process.getBuiltinModule('node:crypto').randomUUID()}`
 
 /** The names in a directory; none if it is not there. */
-export const namesIn = (directory: string): Promise<string[]> =>
-  fsPromises()
-    .readdir(directory)
-    .catch((error) => {
-      if (error.code === 'ENOENT') return []
-      throw error
-    })
+export const namesIn = async (directory: string): Promise<string[]> => (await ifThere(fsPromises().readdir(directory))) ?? []
 
 /** The file without which a directory is not a database of its kind. */
 const SIGNS = { LevelDB: 'CURRENT', LMDB: 'data.mdb' } as const

@@ -6,7 +6,7 @@
  * `ready` or `taken`, for which opening is refused: a kill leaves a state that {@link finishExchange} completes. Old files are never overwritten or
  * deleted: they are kept in a directory of their own.
  */
-import { fsPromises, namesIn, syncFile, syncNames } from '../directory/index.ts'
+import { fsPromises, ifThere, namesIn, syncFile, syncNames } from '../directory/index.ts'
 import { isDatabaseFile } from './names.ts'
 
 /** In the directory of the new database, and at last in that of the old files. */
@@ -67,19 +67,11 @@ export async function finishExchange<T extends Told>(directory: string): Promise
 
 /** The note stays, and is kept as it was with the files that it was written beside. */
 const copyNote = (directory: string, kept: string): Promise<void> =>
-  fsPromises()
-    .copyFile(`${directory}/HIGH-WATER`, `${kept}/HIGH-WATER`)
-    .catch((error) => {
-      if (error.code !== 'ENOENT') throw error
-    })
+  ifThere(fsPromises().copyFile(`${directory}/HIGH-WATER`, `${kept}/HIGH-WATER`))
 
 async function readTold<T>(path: string): Promise<T | undefined> {
-  try {
-    return JSON.parse(await fsPromises().readFile(path, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  const told = await ifThere(fsPromises().readFile(path, 'utf8'))
+  return told === undefined ? undefined : JSON.parse(told)
 }
 
 /** Without CURRENT nothing is a database: it leaves first, and arrives when everything else is there. */

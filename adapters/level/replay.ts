@@ -3,7 +3,7 @@
  * once, LevelDB goes on without the log, or without the rest of it, and then deletes it: only its file LOG tells. So logs are held open meanwhile,
  * which keeps what is deleted; and unless LOG says that each was read, all that they hold is written again.
  */
-import { fs } from '../directory/index.ts'
+import { fs, ifThere } from '../directory/index.ts'
 import type { Logs } from './files.ts'
 import { readLog } from './log.ts'
 import { LiveFiles } from './manifest.ts'
@@ -31,9 +31,7 @@ export class HeldLogs {
     const files: FileReader[] = []
     try {
       for (const name of logs.names) {
-        const file = await FileReader.open(`${directory}/${name}`).catch((error) => {
-          if (error.code !== 'ENOENT') throw error
-        })
+        const file = await ifThere(FileReader.open(`${directory}/${name}`))
         if (file) files.push(file)
       }
       return new HeldLogs(directory, logs, files, fs().openSync(`${directory}/CURRENT`, 'r'))

@@ -3,7 +3,7 @@
  * process ends (SIGSEGV) instead of telling what failed.
  */
 import { FolioError } from '../../src/errors.ts'
-import { fs } from '../directory/index.ts'
+import { fs, ifThere } from '../directory/index.ts'
 import { DATA, headOf, LOCK, VERSION } from './meta.ts'
 
 /** What LMDB's lock takes for 126 readers. */
@@ -43,11 +43,8 @@ export async function reserve(directory: string): Promise<void> {
  */
 async function reserveLock(path: string): Promise<void> {
   const { access, appendFile, constants, stat } = fs().promises
-  const held = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    return { size: 0 }
-  })
-  if (held.size < LOCK_BYTES) await appendFile(path, Buffer.alloc(LOCK_BYTES - held.size), { mode: 0o664 })
+  const { size = 0 } = (await ifThere(stat(path))) ?? {}
+  if (size < LOCK_BYTES) await appendFile(path, Buffer.alloc(LOCK_BYTES - size), { mode: 0o664 })
   else await access(path, constants.R_OK | constants.W_OK)
 }
 
