@@ -49,6 +49,7 @@ import { listOf } from './lists.ts'
 import { rebuildBases, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildPruned, type Unsure } from './rebuild.ts'
 import { rebuildHead } from './rebuild-head.ts'
 import { rebuildLists } from './rebuild-lists.ts'
+import { type ClosesOf, refill, type Unfit } from './refill.ts'
 import {
   type Fault,
   FORGOTTEN,
@@ -70,6 +71,12 @@ export interface RepairOptions extends VerifyOptions {
    * it they stay, and reads of what is damaged keep failing with CORRUPT.
    */
   readonly cut?: boolean | undefined
+  /**
+   * Gives closes of ledgers of which records are lost, from a copy or an export: called at most once, with the first and the last of these ledgers. It
+   * may lack some, and give others, which are passed over. A close is used if its digest is the one that was stored when its ledger was appended.
+   * @example (lost) => backup.closes(lost)
+   */
+  readonly closes?: ClosesOf | undefined
 }
 
 export interface RepairReport {
@@ -77,13 +84,15 @@ export interface RepairReport {
   readonly repaired: number
   /** What could not be saved. */
   readonly lost: readonly Fault[]
+  /** Closes that were given and are not those that were appended, or cannot be shown to be. */
+  readonly unfit?: readonly Unfit[]
   /** The newest ledger after history was cut, 0 if none is left; those after it have to be ingested again. */
   readonly cutAfter?: number
   /** The audit at the end. What the store once held and has lost is no longer expected; a rollback or pruning is left to the next open. */
   readonly after: VerifyReport
 }
 
-const repairOptions = new OptionRules<RepairOptions>('repair', { cut: 'flag', ...verifyOptions.rules })
+const repairOptions = new OptionRules<RepairOptions>('repair', { cut: 'flag', closes: 'callback', ...verifyOptions.rules })
 
 /** Mending one fault may expose others, as a head exposes the ledgers; more rounds than this expose nothing new. */
 const ROUNDS = 8
@@ -92,10 +101,11 @@ const ROUNDS = 8
  * Repairs a store that nobody else writes to. Processes that share and only read it are told of what is cut as of a rollback.
  * @param options `maxFaults` has no meaning here: everything that is lost is listed
  * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, STORE_INCOMPLETE, CLOSED,
- * STORE_FAILED, and the reason of the signal; CONFLICT if another process writes to it, and then nothing of that is touched
+ * STORE_FAILED, and the reason of the signal; CONFLICT if another process writes to it, and then nothing of that is touched; and what `closes` throws,
+ * once all else that can be repaired is
  */
 export async function repairStore(store: Store, options: RepairOptions = {}): Promise<RepairReport> {
-  const { cut = false, ...told } = repairOptions.check(options)
+  const { cut = false, closes, ...told } = repairOptions.check(options)
   checkStore(store)
   const all = { ...told, maxFaults: Number.POSITIVE_INFINITY }
   const named = new Map<string, Fault>()
@@ -104,6 +114,7 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const unsure: Unsure = new Map()
   /** The keys of the last changes of offers that the book alone was seen to show: a round may remove these before one finds what was forgotten. */
   const inBookAlone = new Set<string>()
+  const given = closes && new Given(closes)
   let cutAfter: number | undefined
   let { report, context } = await audit(store, all)
   for (let round = 0; round < ROUNDS && !report.ok; round++) {
@@ -116,7 +127,9 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
       report.faults.filter(({ key }) => within || key !== hex(HIGH_WATER)),
       { gone, unsure, inBookAlone },
     )
-    if (!changed && cut) {
+    if (!changed && given) changed = await commit(context, await given.refill(context))
+    // What was not given may still be: nothing is given up over an error.
+    if (!changed && cut && given?.error === undefined) {
       const last = await cutBefore(context)
       changed = last !== undefined
       cutAfter = last ?? cutAfter
@@ -132,6 +145,7 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   await store.note?.write(encodeHighWater({ last: report.last ?? 0 }))
   // Of a note that could not be read nothing is lost, and where history was cut already says what was given up on purpose.
   const faults = besideNote(report.faults)
+  if (given?.error !== undefined) throw given.error
   const stays = isNoted && cutAfter === undefined ? report.faults : faults
   const listed = stays.map((fault) => (isUnsure(fault, unsure) ? { ...fault, reason: UNSURE } : fault))
   const ledgersListed = new Set(listed.map(({ ledger }) => ledger))
@@ -141,7 +155,31 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const repaired = [...named.keys()].filter((key) => !keysLost.has(key)).length
   const { unfinished: _, ...last } = report
   const after = { ...last, ok: faults.length === 0, faults, faultCount: faults.length, ...(left && { unfinished: kindOf(left) }) }
-  return { repaired, lost, ...(cutAfter !== undefined && { cutAfter }), after }
+  const unfit = given?.unfit ?? []
+  return { repaired, lost, ...(unfit.length > 0 && { unfit }), ...(cutAfter !== undefined && { cutAfter }), after }
+}
+
+/** Closes that are asked for once. An error of them is kept until the repair is done with all else: unfinished, the store could not be opened. */
+class Given {
+  readonly unfit: Unfit[] = []
+  error: unknown
+  private closes: ClosesOf | undefined
+
+  constructor(closes: ClosesOf) {
+    this.closes = closes
+  }
+
+  async refill(context: Context): Promise<Write[]> {
+    const { closes } = this
+    if (!closes || context.lost.size === 0) return []
+    this.closes = undefined
+    try {
+      return await refill(context, closes, this.unfit)
+    } catch (error) {
+      this.error = error
+      return []
+    }
+  }
 }
 
 /** The faults of all but the note, which is new. */

@@ -1,0 +1,131 @@
+/**
+ * Records that are lost, taken from the closes of their ledgers: from a copy, from an export, or from wherever they came in the first place.
+ * **Invariant:** a close is only used if its line has the digest that was stored when its ledger was appended. So a block that is written again is the
+ * one that was lost, however the closes came here.
+ */
+import { equal } from '../bytes.ts'
+import { checkCloses, type LedgerClose } from '../ingest/close.ts'
+import { type EncodedClose, prepareClose } from '../ingest/encode.ts'
+import { digestOf, rowsOfClose } from '../ingest/line.ts'
+import { decodeDigest } from '../layout/digest.ts'
+import { encodeBlock } from '../layout/encode-block.ts'
+import type { Head } from '../layout/head.ts'
+import { blockKey, digestKey } from '../layout/keys.ts'
+import { filedAt, ledgerSides, topOfferAt } from '../layout/ledger-row.ts'
+import { blockNumber, firstOfBlock, recordsInBlock } from '../layout/ordinals.ts'
+import type { Row } from '../layout/row.ts'
+import { logs } from '../logs.ts'
+import type { Resource } from '../query.ts'
+import { ledgers } from '../resources/ledger.ts'
+import { countsAfter, ledgerAt } from '../scan/locate.ts'
+import type { Write } from '../store.ts'
+import { type Context, readable } from './context.ts'
+import type { LedgerRange } from './range.ts'
+import { readBlock } from './rebuild.ts'
+
+/** Gives the closes of a range of ledgers; it may lack some of them, and give others. */
+export type ClosesOf = (lost: Required<LedgerRange>) => Iterable<LedgerClose> | AsyncIterable<LedgerClose>
+
+/** A close that is of no use, and why. */
+export interface Unfit {
+  readonly ledger: number
+  readonly reason: string
+}
+
+/** How much there was of everything after a ledger. */
+interface After {
+  readonly counts: readonly number[]
+  readonly topOffer: string
+  readonly filed: number
+}
+
+/**
+ * The blocks that can be written again.
+ * @param unfit closes that are of no use are added here
+ * @throws BAD_REQUEST if what `closesOf` gives cannot be iterated, and what that throws
+ */
+export async function refill(context: Context, closesOf: ClosesOf, unfit: Unfit[]): Promise<Write[]> {
+  const sequences = [...context.lost].sort((a, b) => a - b)
+  if (sequences.length === 0) return []
+  const found = await fitting(context, closesOf({ from: sequences[0]!, to: sequences.at(-1)! }), unfit)
+  const rows = new Map(logs.map((log) => [log, new Map<number, Row>()]))
+  const known = new Map<number, After>()
+  for (const sequence of sequences) {
+    const close = found.get(sequence)
+    const before = (await afterLedger(context, sequence - 1)) ?? known.get(sequence - 1)
+    if (!close || !before) continue
+    known.set(sequence, place(close, before, context.head, rows))
+    await context.findings.progress('records', known.size, sequences.length)
+  }
+  const writes: Write[] = []
+  for (const [log, of] of rows) for (const number of blocksOf(log, of)) writes.push(...(await blockWith(context, log, number, of)))
+  return writes
+}
+
+/** Those of the closes that are the ones that were appended. */
+async function fitting(
+  { lost, store, findings }: Context,
+  closes: ReturnType<ClosesOf>,
+  unfit: Unfit[],
+): Promise<ReadonlyMap<number, EncodedClose>> {
+  const found = new Map<number, EncodedClose>()
+  for await (const close of checkCloses(closes)) {
+    await findings.progress('records', found.size, lost.size)
+    const { ledger, encoded, error } = prepareClose(close, store.capabilities)
+    const sequence = ledger?.sequence
+    if (sequence === undefined || !lost.has(sequence) || found.has(sequence)) continue
+    const digest = await readable(async () => decodeDigest(sequence, await store.get(digestKey(sequence))))
+    if (encoded && digest && equal(digest, digestOf(rowsOfClose(encoded)))) found.set(sequence, encoded)
+    else unfit.push({ ledger: sequence, reason: whyNot(encoded, digest, error) })
+  }
+  return found
+}
+
+function whyNot(encoded: EncodedClose | undefined, digest: Uint8Array | undefined, error: unknown): string {
+  if (!encoded) return `the close cannot be stored: ${(error as Error).message}`
+  return digest
+    ? 'the close is not the one that was appended: its digest is another one'
+    : 'the digest that would prove the close is lost as well'
+}
+
+/** What the ledger log says of a ledger; undefined if that is lost, or was pruned. */
+async function afterLedger({ reader, head }: Context, sequence: number): Promise<After | undefined> {
+  if (sequence < head.oldest) return head.oldest === head.first ? { counts: head.since, topOffer: '0', filed: 0 } : undefined
+  return readable(() =>
+    reader.run((read) => {
+      const { block, at } = ledgerAt(read, sequence)
+      return { counts: countsAfter(read, sequence), topOffer: topOfferAt(block, at), filed: filedAt(block, at) }
+    }),
+  )
+}
+
+/** Puts the rows of a ledger where they were. */
+function place(close: EncodedClose, before: After, head: Head, rows: ReadonlyMap<Resource, Map<number, Row>>): After {
+  const next = before.counts.slice()
+  for (const row of close.rows) rows.get(row.resource)!.set(next[row.resource.tag]!++, row)
+  next[ledgers.tag]!++
+  let top = BigInt(before.topOffer)
+  for (const { id } of close.book) if (id > top) top = id
+  const after: After = { counts: next, topOffer: String(top), filed: before.filed }
+  // Lists may have been filed further by then. A rollback to here files that again.
+  rows.get(ledgers)!.set(close.sequence - head.first, close.ledgerRow(ledgerSides(after.counts, after.topOffer, after.filed)))
+  return after
+}
+
+const blocksOf = (log: Resource, rows: ReadonlyMap<number, Row>): Set<number> => {
+  const numbers = new Set<number>()
+  for (const ordinal of rows.keys()) numbers.add(blockNumber(log, ordinal))
+  return numbers
+}
+
+/** A block that cannot be read, or lacks records, with those that are known; nothing if it is whole, or some of them are not known. */
+async function blockWith({ store, head }: Context, log: Resource, number: number, known: ReadonlyMap<number, Row>): Promise<Write[]> {
+  const key = blockKey(log.tag, number)
+  const count = recordsInBlock(log, number, head.counts[log.tag]!)
+  const block = await readBlock(store, log, key)
+  const held = block ? await readable(() => block.rows(Math.min(block.count, count))) : []
+  if (held && held.length >= count) return []
+  const first = firstOfBlock(log, number)
+  const rows = Array.from({ length: count }, (_, at) => held?.[at] ?? known.get(first + at))
+  return rows.every((row) => row !== undefined) ? [[key, encodeBlock(key, log, rows)]] : []
+}

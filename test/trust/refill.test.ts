@@ -1,0 +1,186 @@
+/** Records that are lost are taken from the closes of their ledgers, which come from a copy or an export: nothing has to be cut. */
+import { expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { type Entry, type LedgerClose, openLedger, type RepairOptions, repairStore, verifyStore } from '../../src/index.ts'
+import { blockKey, digestKey, INTENT } from '../../src/layout/keys.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { operations } from '../../src/resources/operation.ts'
+import { random } from '../stress/stress.ts'
+import { longCloses } from '../support/closes.ts'
+import { dump, everything, hex } from '../support/dump.ts'
+import { codeOf } from '../support/errors.ts'
+
+const FIRST = 100
+const long = longCloses(FIRST, 12)
+const crowded: readonly LedgerClose[] = [
+  ...generate({ ledgers: 30, seed: 3, accounts: 16, transactionsPerLedger: 4, firstLedger: FIRST, tradeShare: 0.4 }),
+]
+
+interface Kind {
+  readonly closes: readonly LedgerClose[]
+  readonly fileEvery: number
+  readonly oldest?: number
+}
+const kinds: Readonly<Record<string, Kind>> = {
+  'nothing is filed': { closes: long, fileEvery: 1e6 },
+  'half is filed': { closes: long, fileEvery: 400 },
+  'all is filed': { closes: crowded, fileEvery: 1 },
+  'some is pruned': { closes: crowded, fileEvery: 300, oldest: FIRST + 16 },
+}
+
+async function entriesOf({ closes, fileEvery, oldest }: Kind): Promise<readonly Entry[]> {
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk), { fileEvery })
+  await ledger.ingest(closes)
+  if (oldest !== undefined) await ledger.prune(oldest)
+  await ledger.close()
+  return (await memory(disk).scan(everything, { limit: 1e6 })).entries
+}
+
+function diskOf(entries: readonly Entry[], ...lost: readonly Uint8Array[]): MemoryDisk {
+  const disk = memoryDisk()
+  disk.write(entries)
+  disk.write(lost.map((key, at) => [key, at % 2 === 0 ? undefined : new Uint8Array(9)]))
+  return disk
+}
+
+const blocksOf = (entries: readonly Entry[]): readonly Entry[] => entries.filter(([key]) => key[0] === 0x10)
+
+/** What a ledger says of how far lists were filed after it is not in a close: a ledger that is taken from one may say less. */
+async function isAsGood(disk: MemoryDisk, before: readonly Entry[], { closes, fileEvery, oldest = FIRST }: Kind): Promise<void> {
+  expect(await verifyStore(memory(disk))).toMatchObject({ ok: true, faults: [] })
+  const held = closes.filter(({ ledger }) => ledger.sequence >= oldest)
+  const ledger = await openLedger(memory(disk), { fileEvery })
+  const half = held[held.length >> 1]!.ledger.sequence
+  await ledger.rollback(half)
+  expect(await verifyStore(memory(disk))).toMatchObject({ ok: true })
+  await ledger.ingest(held.filter(({ ledger }) => ledger.sequence > half))
+  expect(await verifyStore(memory(disk))).toMatchObject({ ok: true, last: closes.at(-1)!.ledger.sequence })
+  expect(await ledger.digest()).toBe(await (await openLedger(memory(diskOf(before)))).digest())
+}
+
+test.each(Object.entries(kinds))('a block of records that is lost is as it was, whichever it is (%s)', async (_, kind) => {
+  const entries = await entriesOf(kind)
+  const before = await dump(memory(diskOf(entries)))
+  let [mended, left] = [0, 0]
+  for (const [key] of blocksOf(entries)) {
+    const disk = diskOf(entries, key)
+    const asked: unknown[] = []
+    const closes: RepairOptions['closes'] = (range) => {
+      asked.push(range)
+      return kind.closes
+    }
+    const { lost } = await repairStore(memory(disk), { closes })
+    expect([hex(key), asked.length]).toEqual([hex(key), 1])
+    if (lost.length > 0) {
+      // It begins with records of ledgers that were pruned, of which nothing tells where they were.
+      expect([hex(key), kind.oldest !== undefined, new Set(lost.map((fault) => fault.key))]).toEqual([hex(key), true, new Set([hex(key)])])
+      left++
+    } else if (key[1] === ledgers.tag) await isAsGood(disk, entries, kind)
+    else expect([hex(key), await dump(memory(disk))]).toEqual([hex(key), before])
+    mended += lost.length === 0 ? 1 : 0
+  }
+  expect([mended > 10, left > 0]).toEqual([true, kind.oldest !== undefined])
+})
+
+test('any number of blocks, with whatever else is lost, are written again in one repair', async () => {
+  const chance = random(7)
+  for (const kind of Object.values(kinds).filter(({ oldest }) => oldest === undefined)) {
+    const entries = await entriesOf(kind)
+    const others = entries.filter(([key]) => [0x20, 0x21, 0x30, 0x40, 0x41].includes(key[0]!))
+    for (let round = 0; round < 12; round++) {
+      const lost = [...blocksOf(entries).filter(() => chance.chance(0.4)), ...others.filter(() => chance.chance(0.1))].map(([key]) => key)
+      const disk = diskOf(entries, ...lost)
+      const report = await repairStore(memory(disk), {
+        closes: async function* () {
+          yield* kind.closes
+        },
+      })
+      expect([round, report.lost, report.after.ok]).toEqual([round, [], true])
+      await isAsGood(disk, entries, kind)
+    }
+  }
+})
+
+test('a copy gives them, in the range that is asked for', async () => {
+  const entries = await entriesOf(kinds['half is filed']!)
+  const backup = await openLedger(memory(diskOf(entries)))
+  const key = blockKey(operations.tag, 20)
+  const disk = diskOf(entries, key)
+  const { lost } = await repairStore(memory(diskOf(entries, key)))
+  const ranges: unknown[] = []
+  const closes: RepairOptions['closes'] = (range) => {
+    ranges.push(range)
+    return backup.closes(range)
+  }
+  const report = await repairStore(memory(disk), { closes })
+  const sequences = lost.map(({ ledger }) => ledger!)
+  expect([report.lost, report.repaired, ranges]).toEqual([[], 1, [{ from: Math.min(...sequences), to: Math.max(...sequences) }]])
+  expect(await dump(memory(disk))).toEqual(await dump(memory(diskOf(entries))))
+})
+
+test('closes that are not those that were appended are named, and not used; what is lost stays so', async () => {
+  const kind = kinds['nothing is filed']!
+  const entries = await entriesOf(kind)
+  const key = blockKey(operations.tag, 0)
+  const before = await dump(memory(diskOf(entries, key)))
+  const [first, ...rest] = kind.closes
+  const other = structuredClone(first) as any
+  other.transactions[0].operations[0].source_account = 'GMALLORY'
+  const invalid = { ...first!, ledger: { ...first!.ledger, closed_at: 'yesterday' } }
+  for (const [closes, reason] of [
+    [[other, ...rest], /^the close is not the one that was appended: its digest is another one$/],
+    [[invalid, ...rest], undefined],
+    [rest, undefined],
+    [[], undefined],
+  ] as const) {
+    const disk = diskOf(entries, key)
+    const { lost, unfit } = await repairStore(memory(disk), { closes: () => closes })
+    expect([lost.length > 0, lost[0]!.key]).toEqual([true, hex(key)])
+    if (reason) expect(unfit).toEqual([{ ledger: FIRST, reason: expect.stringMatching(reason) }])
+    expect(await dump(memory(disk))).toEqual(before)
+  }
+  const unproven = diskOf(entries, key, digestKey(FIRST))
+  const { lost, unfit } = await repairStore(memory(unproven), { closes: () => kind.closes })
+  expect([lost.length > 0, unfit]).toEqual([true, [{ ledger: FIRST, reason: 'the digest that would prove the close is lost as well' }]])
+})
+
+test('an error of the closes ends the repair once all else is done, and nothing is cut over it', async () => {
+  const entries = await entriesOf(kinds['half is filed']!)
+  const lost = [blockKey(operations.tag, 0), entries.find(([key]) => key[0] === 0x30)![0]]
+  const gone = new Error('the file ends here')
+  for (const [closes, error] of [
+    [
+      () => {
+        throw gone
+      },
+      gone,
+    ],
+    [
+      async function* () {
+        yield long[11]!
+        throw gone
+      },
+      gone,
+    ],
+    [() => 'closes.ndjson', expect.objectContaining({ code: 'BAD_REQUEST' })],
+  ] as const) {
+    const disk = diskOf(entries, ...lost)
+    await expect(repairStore(memory(disk), { cut: true, closes: closes as any })).rejects.toEqual(error)
+    const store = memory(disk)
+    expect([store.get(INTENT), (await verifyStore(store)).faults.map(({ key }) => key)]).toEqual([undefined, [hex(lost[0]!)]])
+    expect((await openLedger(memory(disk))).head!.last).toBe(FIRST + 11)
+  }
+  expect(await codeOf(() => repairStore(memory(diskOf(entries)), { closes: [] as any }))).toBe('BAD_REQUEST closes')
+})
+
+test('what was not given is cut if that is asked for', async () => {
+  const kind = kinds['nothing is filed']!
+  const entries = await entriesOf(kind)
+  const blocks = [0, 30].map((number) => blockKey(operations.tag, number))
+  const disk = diskOf(entries, ...blocks)
+  const upTo = kind.closes.slice(0, 4)
+  const { cutAfter, after } = await repairStore(memory(disk), { cut: true, closes: () => upTo })
+  expect([cutAfter! >= FIRST + 3, after.ok, after.oldest]).toEqual([true, true, FIRST])
+})
