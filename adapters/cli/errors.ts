@@ -10,6 +10,15 @@ export class Unreadable extends Error {}
 /** The output cannot be written. */
 export class Unwritable extends Error {}
 
+/** What was to be checked or repaired is damaged, so that no more can be said or done. */
+export class Damaged extends Error {}
+
+/** For `catch`, of what checks or repairs a store: that it is damaged is what was asked, and no failure of it. */
+export const damaged = (error: unknown): never => {
+  if (!(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
+  throw new Damaged(`${error.code}: ${error.message}`, { cause: error })
+}
+
 /** Whether an error is what the system says, or what Node says in its place, run with `--permission`: that one names no call of the system. */
 export const isOfSystem = ({ syscall, code }: NodeJS.ErrnoException): boolean => syscall !== undefined || code === 'ERR_ACCESS_DENIED'
 

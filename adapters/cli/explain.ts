@@ -3,7 +3,7 @@ import { CommanderError } from 'commander'
 import { FolioError } from '../../src/index.ts'
 import { NoListing, Unreachable } from '../check/index.ts'
 import { Incomparable } from '../compare/index.ts'
-import { isOfSystem, Unreadable, Unwritable, UsageError } from './errors.ts'
+import { Damaged, isOfSystem, Unreadable, Unwritable, UsageError } from './errors.ts'
 import { exits } from './exit.ts'
 
 interface Explained {
@@ -19,6 +19,7 @@ export function explain(error: unknown): Explained {
   if (error instanceof FolioError) {
     return { exit: error.status < 500 ? exits.refused : exits.store, line: `${error.code}: ${error.message}` }
   }
+  if (error instanceof Damaged) return { exit: exits.damaged, line: error.message }
   if (error instanceof Unreachable || error instanceof NoListing)
     return { exit: exits.refused, line: `cannot be checked: ${error.message}` }
   if (error instanceof Incomparable) return { exit: exits.refused, line: `cannot be compared: ${error.message}` }

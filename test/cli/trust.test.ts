@@ -516,7 +516,7 @@ test('LMDB is not opened on damaged pages to repair them, which would end the pr
   truncateSync(join(dir, 'data.mdb'), 100_000)
   for (const more of [[], ['--json'], ['--cut']])
     expect(await folio(['repair', '--store', 'lmdb', '--data', dir, ...more])).toEqual({
-      code: 3,
+      code: 8,
       out: '',
       err: expect.stringMatching(
         /^folio: CORRUPT: .*the file ends before page \d+, which it needs; a file of LMDB cannot be repaired: restore a copy, or ingest into a new directory\)\n$/,

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { type RepairReport, repairStore } from '../../../src/index.ts'
 import type { SalvageReport } from '../../level/index.ts'
+import { damaged } from '../errors.ts'
 import { exits } from '../exit.ts'
 import { digits, type Io, print } from '../io.ts'
 import type { Run } from '../run.ts'
@@ -39,7 +40,7 @@ export const repair = (program: Command, run: Run): Command =>
     .option('--cut', 'discard the first ledger that cannot be saved, and all later ones; if that is the oldest, everything')
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
-    .action((options: Options) => run((io) => mend(io, options)))
+    .action((options: Options) => run((io) => mend(io, options).catch(damaged)))
 
 async function mend(io: Io, { json = false, cut = false, ...where }: Options): Promise<number> {
   const salvaged = await onFiles(io, (options) => salvageStore(where, options))

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { type Fault, FolioError, type VerifyProgress, type VerifyReport, verifyStore } from '../../../src/index.ts'
 import type { FileFault, FilesOptions, FilesReport } from '../../level/index.ts'
+import { damaged } from '../errors.ts'
 import { exits } from '../exit.ts'
 import { aside, countOf, digits, type Io, print } from '../io.ts'
 import { showStatus } from '../progress.ts'
@@ -38,7 +39,7 @@ export const verify = (program: Command, run: Run): Command =>
     .option('--files', 'check the files of the store first, without opening it')
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
-    .action((options: Options) => run((io) => check(io, options)))
+    .action((options: Options) => run((io) => check(io, options).catch(damaged)))
 
 async function check(io: Io, { json = false, files = false, ...where }: Options): Promise<number> {
   const say = (report: object, line: string): Promise<void> => print(io, json ? `${JSON.stringify(report)}\n` : `${line}\n`)
