@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
-import { FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
+import { FolioError, type Ledger, openLedger, refuseForeign, type Store } from '../../src/index.ts'
 import type { Place } from '../compare/index.ts'
 import { databaseAmong, namesIn } from '../directory/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level, type SalvageOptions, type SalvageReport, salvage } from '../level/index.ts'
@@ -49,7 +49,7 @@ export const stores = {
     persistent: true,
     open: (data, { mustExist, damaged }) => level(data, { mustExist, ...(damaged && { checkFiles: false }) }),
     checkFiles,
-    salvage,
+    salvage: (data, options) => salvage(data, { ...options, refuse: refuseForeign }),
     place: inDirectory((directory) => level(directory)),
   },
   lmdb: {

@@ -4,8 +4,8 @@ import { inTurn } from './in-turn.ts'
 import { fsPromises, ifThere } from './node.ts'
 import { syncFile, syncNames } from './sync.ts'
 
-/** What the file is called. */
-const NOTE = 'HIGH-WATER'
+/** What the file is called. Nothing but a ledger store has one. */
+export const NOTE = 'HIGH-WATER'
 
 /** What files are called that are not in its place yet. */
 export const UNPLACED_NOTE = `${NOTE}.`

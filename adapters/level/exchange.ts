@@ -6,7 +6,7 @@
  * `ready` or `taken`, for which opening is refused: a kill leaves a state that {@link finishExchange} completes. Old files are never overwritten or
  * deleted: they are kept in a directory of their own.
  */
-import { fsPromises, ifThere, namesIn, syncFile, syncNames } from '../directory/index.ts'
+import { fsPromises, ifThere, NOTE, namesIn, syncFile, syncNames } from '../directory/index.ts'
 import { isDatabaseFile } from './names.ts'
 
 /** In the directory of the new database, and at last in that of the old files. */
@@ -67,7 +67,7 @@ export async function finishExchange<T extends Told>(directory: string): Promise
 
 /** The note stays, and is kept as it was with the files that it was written beside. */
 const copyNote = (directory: string, kept: string): Promise<void> =>
-  ifThere(fsPromises().copyFile(`${directory}/HIGH-WATER`, `${kept}/HIGH-WATER`))
+  ifThere(fsPromises().copyFile(`${directory}/${NOTE}`, `${kept}/${NOTE}`))
 
 async function readTold<T>(path: string): Promise<T | undefined> {
   const told = await ifThere(fsPromises().readFile(path, 'utf8'))

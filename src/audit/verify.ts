@@ -7,17 +7,18 @@
 import { same } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { readHighWater } from '../ingest/high-water.ts'
-import { foreign, holdsRecords, networkIn } from '../ingest/identity.ts'
+import { holdsRecords, networkIn } from '../ingest/identity.ts'
 import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, kindOf } from '../layout/head.ts'
 import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, hashKey, INTENT, KIND, keysOf, postingKey, readOffer } from '../layout/keys.ts'
-import { isDamage, isSealed } from '../layout/seal.ts'
+import { isDamage } from '../layout/seal.ts'
 import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { checkStore, type Store } from '../store.ts'
 import { Context, entriesOf, type Recorded, readable, recordAt } from './context.ts'
+import { refuseForeign } from './foreign.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
 import { Findings, type VerifyOptions, type VerifyReport, verifyOptions } from './report.ts'
@@ -94,7 +95,7 @@ async function readState(store: Store, findings: Findings) {
   const intent = begun && tried(() => decodeIntent(begun))
   if (intent && 'copy' in intent) throw new FolioError('STORE_INCOMPLETE')
   if (format === undefined) {
-    await refuseForeign(store)
+    await refuseForeign(entriesOf(store, ALL_KEYS))
     findings.add(FORMAT, 'the format of the store is missing')
   } else await networkIn(store, format).catch((error) => findings.take(error))
   const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
@@ -102,19 +103,6 @@ async function readState(store: Store, findings: Findings) {
   const noted = (await readHighWater(store.note, await eraOf(store)).catch((error) => findings.take(error)))?.last ?? 0
   if (head && noted > head.last) findings.add(HIGH_WATER, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
   return { head: head ?? emptyHead, held, intent }
-}
-
-/**
- * Somebody else's database is no damaged store, and a repair would empty it.
- * @throws STORE_FORMAT if there are entries, and not one is of a ledger store
- */
-async function refuseForeign(store: Store): Promise<void> {
-  let any = false
-  for await (const entries of entriesOf(store, ALL_KEYS)) {
-    if (entries.some(([key, value]) => isSealed(key, value))) return
-    any = true
-  }
-  if (any) throw foreign()
 }
 
 /** The era of the store; the first one if it is damaged, as if it is missing. */

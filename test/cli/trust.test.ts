@@ -16,7 +16,7 @@ import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
 import { directory, failing, folio, lines, ndjson, type Running, start } from './support.ts'
@@ -576,4 +576,67 @@ test("somebody else's database is refused by every command, and left as it is", 
       err: expect.stringMatching(/^folio: STORE_FORMAT: .*found: entries of something else/m),
     })
   expect(await foreign()).toEqual(['ab', 'user:1alice'])
+})
+
+describe('damaged files are not salvaged, but left as they are,', () => {
+  /** Everything in a directory but what LevelDB says of its own doings. */
+  const filesIn = (data: string): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(data)
+        .filter((name) => !name.startsWith('LOG'))
+        .map((name) => [name, readFileSync(join(data, name), 'hex')]),
+    )
+  const refused = async (data: string, code: number, error: RegExp): Promise<void> => {
+    const before = filesIn(data)
+    for (const command of ['repair', 'repair --cut', 'repair --json'])
+      expect(await folio([...command.split(' '), '--data', data])).toEqual({ code, out: '', err: expect.stringMatching(error) })
+    expect(filesIn(data)).toEqual(before)
+  }
+  const somebodys = async (): Promise<string> => {
+    const data = join(directory(), 'data')
+    await damage(data, Buffer.from('user:1').toString('hex'), Buffer.from('alice'))
+    // Opened once more, what the log held is in a table.
+    await damage(data, Buffer.from('user:2').toString('hex'), Buffer.from('bob'))
+    return data
+  }
+
+  test("if what can be read of them is somebody else's", async () => {
+    for (const name of [/^CURRENT$/, /\.log$/, /\.ldb$/]) {
+      const data = await somebodys()
+      rmSync(join(data, readdirSync(data).find((one) => name.test(one))!))
+      await refused(data, 3, /^folio: STORE_FORMAT: .*found: entries of something else/)
+    }
+  })
+
+  test('if they are those of a store of another release, or of a copy that was cut short', async () => {
+    const [other, copy] = [join(directory(), 'data'), join(directory(), 'data')]
+    await damage(other, '01', Buffer.from('{"format":1}\x01sum!'))
+    await damage(other, '1001000000000000', Buffer.from('ledgers\x01sum!'))
+    await damage(copy, '02', encodeIntent({ copy: 'one' }))
+    for (const data of [other, copy]) rmSync(join(data, 'CURRENT'))
+    await refused(other, 3, /^folio: STORE_FORMAT: .*found: 1, expected: 2/)
+    await refused(copy, 3, /^folio: STORE_INCOMPLETE: /)
+  })
+
+  test('if nothing can be read of them, unless a note says that they are those of a ledger store', async () => {
+    const unreadable = (data: string): void => {
+      for (const name of readdirSync(data)) if (/\.(ldb|log)$/.test(name)) truncateSync(join(data, name), 3)
+      rmSync(join(data, 'CURRENT'))
+    }
+    const [other, own] = [await somebodys(), await stored()]
+    for (const data of [other, own]) unreadable(data)
+    const says =
+      /^folio: CORRUPT: .*file: CURRENT, reason: it is missing; no value can be read, and no note says that this is a ledger store, so all files stay as they are: restore a copy, or ingest into a new directory/
+    await refused(other, 8, says)
+    expect(await folio(['repair', '--data', own])).toMatchObject({ code: 8, out: expect.stringMatching(/files salvaged: 0 values/) })
+    expect((await folio(['repair', '--data', own])).code).toBe(0)
+  })
+
+  test('if there is nothing but a text named CURRENT', async () => {
+    const data = directory()
+    writeFileSync(join(data, 'CURRENT'), 'the current state of affairs')
+    await refused(data, 8, /^folio: CORRUPT: .*file: CURRENT, reason: it is the only file of a database; no value can be read/)
+    expect(await folio(['ingest', '--data', data, '-'])).toMatchObject({ code: 3, err: expect.stringMatching(/^folio: CORRUPT: /) })
+    expect(readdirSync(data)).toEqual(['CURRENT'])
+  })
 })

@@ -45,7 +45,7 @@ const types = names.filter((name) => !values.includes(name)).sort()
 describe('the names exported', () => {
   test('as values are these', () =>
     expect(values.join(' ')).toMatchInlineSnapshot(
-      `"DEFAULT_LIMIT Digits FolioError MAX_LIMIT OptionRules Region SLACK after badRequest catalogue checkCloses checkScan closeSchema compare concat copy copyStore crc32 disposable endOfLedger errorTable fromUtf8 giveWay isCreateAccount isEmptyRange isPayment isPromise isVacant ledgerOf missingIn networkOf newestLedger nextTurn openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore same stringifyJson utf8 verifyStore writeAscii writeId writeIndexed writeNumber writeText"`,
+      `"DEFAULT_LIMIT Digits FolioError MAX_LIMIT OptionRules Region SLACK after badRequest catalogue checkCloses checkScan closeSchema compare concat copy copyStore crc32 disposable endOfLedger errorTable fromUtf8 giveWay isCreateAccount isEmptyRange isPayment isPromise isVacant ledgerOf missingIn networkOf newestLedger nextTurn openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes refuseForeign repairStore same stringifyJson utf8 verifyStore writeAscii writeId writeIndexed writeNumber writeText"`,
     ))
   test('as types are these', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(

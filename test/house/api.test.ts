@@ -75,6 +75,7 @@ const optionTypes: readonly (readonly [heading: string, path: string, types: rea
   ['ledger-folio', 'src/audit/copy.ts', ['CopyOptions']],
   ['ledger-folio/level', 'adapters/level/open.ts', ['LevelOptions']],
   ['ledger-folio/level', 'adapters/directory/report.ts', ['FilesOptions']],
+  ['ledger-folio/level', 'adapters/level/salvage.ts', ['SalvageOptions']],
   ['ledger-folio/lmdb', 'adapters/lmdb/open.ts', ['LmdbOptions']],
   ['ledger-folio/ndjson', 'adapters/ndjson/source.ts', ['ByteOptions']],
   ['ledger-folio/ndjson', 'adapters/ndjson/read.ts', ['ReadClosesOptions']],

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { crc32c, masked } from '../../adapters/level/crc32c.ts'
-import { checkFiles, level, type SalvageReport, salvage } from '../../adapters/level/index.ts'
+import { checkFiles, level, type SalvageOptions, type SalvageReport, salvage } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { openLedger, type RepairReport, repairStore, type Store, type Write } from '../../src/index.ts'
+import { FolioError, openLedger, type RepairReport, refuseForeign, repairStore, type Store, type Write } from '../../src/index.ts'
 import { encodeHighWater } from '../../src/layout/head.ts'
 import { directory } from '../support/directory.ts'
 import { dump } from '../support/dump.ts'
@@ -478,6 +478,22 @@ describe('a salvage', () => {
     await salvage(data, { onFile: () => void (seen.length === 0 && seen.push(openElsewhere(data))) })
     expect(seen).toEqual(['LEVEL_LOCKED', 'LEVEL_LOCKED', 'LEVEL_LOCKED'])
     expect(openElsewhere(data)).toBe('open')
+  })
+
+  test('gives what can be read to whoever may refuse it, in order, before it changes anything', async () => {
+    const data = await copied()
+    flip(join(data, filesOf(data, TABLE)[0]!), 30)
+    const names = readdirSync(data)
+    const given: string[] = []
+    const refuse: SalvageOptions['refuse'] = async (entries) => {
+      for await (const part of entries) given.push(...part.map(([key]) => Buffer.from(key).toString('hex')))
+      throw new FolioError('STORE_FORMAT', { found: 'too little' })
+    }
+    expect(await errorOf(() => salvage(data, { refuse }))).toMatchObject({ code: 'STORE_FORMAT', fields: { found: 'too little' } })
+    expect(readdirSync(data)).toEqual(names)
+    const { entries } = await salvage(data, { refuse: refuseForeign })
+    expect(entries).toBe(given.length)
+    expect(given).toEqual([...new Set(given)].sort())
   })
 
   test('is refused while the store is open, in whatever way, and where there is none', async () => {

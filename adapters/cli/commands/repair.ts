@@ -17,7 +17,8 @@ interface Options extends StoreOptions {
 const help = `
 1. The files are checked. If they are damaged, everything that can be read is copied into new files, which take their
    place; the damaged ones are kept in a directory that is printed, for you to delete. That needs as much space as the
-   store. Damaged pages of LMDB cannot be saved: restore a copy, or ingest into a new directory.
+   store. Files of which nothing can be read, or only values of something else than a ledger store, stay as they are.
+   Damaged pages of LMDB cannot be saved: restore a copy, or ingest into a new directory.
 2. Indexes, hashes, the book of offers, digests and the head are rebuilt from the records, and what nothing refers to is
    removed; then the store is verified.
 3. Records that are damaged cannot be saved: they are listed, and the exit code is 8. Restore a copy; or run it again
