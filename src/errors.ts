@@ -113,7 +113,7 @@ export const errorTable = {
     fields: {
       ...store,
       store: 'or its kind',
-      reason: 'of `verify`: why the faults that it found may be none; of `copyStore`: what can be done',
+      reason: 'of `verify`: why what it found may be no fault; of `copyStore`: what can be done',
     },
     retry: REOPENED,
   },

@@ -34,7 +34,10 @@ export interface VerifyProgress {
 export interface VerifyOptions {
   /** Called every so often with the progress. */
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
-  /** Called with each fault as it is found, including those beyond {@link maxFaults}. */
+  /**
+   * Called with each fault as it is found, including those beyond {@link maxFaults}; in a store that processes share, once it is known that nobody has
+   * written since the check began.
+   */
   readonly onFault?: ((fault: Fault) => void) | undefined
   /** Faults kept in the report. Default 1,000. */
   readonly maxFaults?: number | undefined
@@ -78,9 +81,14 @@ export class Findings {
   private readonly options: VerifyOptions
   private readonly named = new Set<string>()
   private readonly pace = new Pace()
+  private readonly settled: (() => Promise<void>) | undefined
+  /** Faults that may be none, if somebody has written meanwhile. */
+  private readonly untold: Fault[] = []
 
-  constructor(options: VerifyOptions) {
+  /** @param settled of a store to which others may write: throws if they have, so that what was found is not of one state */
+  constructor(options: VerifyOptions, settled?: () => Promise<void>) {
     this.options = options
+    this.settled = settled
   }
 
   /** Keeps the first reason given for a key: those that follow from it say less. */
@@ -92,7 +100,14 @@ export class Findings {
     this.named.add(name)
     this.count++
     if (this.faults.length < (this.options.maxFaults ?? 1000)) this.faults.push(fault)
-    this.options.onFault?.(fault)
+    if (this.settled) this.untold.push(fault)
+    else this.options.onFault?.(fault)
+  }
+
+  /** Tells of what was found so far. @throws what says that it is not of one state */
+  async settle(): Promise<void> {
+    await this.settled?.()
+    for (const fault of this.untold.splice(0)) this.options.onFault?.(fault)
   }
 
   isNamed(key: Uint8Array): boolean {
@@ -116,6 +131,7 @@ export class Findings {
   async progress(phase: VerifyProgress['phase'], done: number, total?: number): Promise<void> {
     await giveWay()
     this.options.signal?.throwIfAborted()
+    if (this.count > 0) await this.settle()
     if (this.pace.isDue()) this.options.onProgress?.({ phase, done, ...(total !== undefined && { total }) })
   }
 }

@@ -36,7 +36,7 @@ export async function verifyStore(store: Store, options: VerifyOptions = {}): Pr
   return (await audit(store, checked)).report
 }
 
-const MOVED = 'history moved while it was checked, so faults that were found may be none; check while nobody writes'
+const MOVED = 'history moved while it was checked, so what was found then may be no fault; check while nobody writes'
 
 interface Audit {
   readonly report: VerifyReport
@@ -45,18 +45,21 @@ interface Audit {
 
 /** As {@link verifyStore}, with what was learned on the way. */
 export async function audit(store: Store, options: VerifyOptions): Promise<Audit> {
-  const findings = new Findings(options)
+  const stay = async (): Promise<void> => {
+    if (!same(await store.get(HEAD), context.storedHead)) throw new FolioError('CONFLICT', { reason: MOVED })
+  }
+  const findings = new Findings(options, store.capabilities.shared ? stay : undefined)
   const { head, held, intent } = await readState(store, findings)
   const context = new Context(store, head, findings, intent)
   context.storedHead = held
-  const hasMoved = async (): Promise<boolean> => store.capabilities.shared && !same(await store.get(HEAD), held)
   try {
     const report = await look(context)
-    if (report.ok || !(await hasMoved())) return { report, context }
+    if (!report.ok) await findings.settle()
+    return { report, context }
   } catch (error) {
-    if (!isDamage(error) || !(await hasMoved())) throw error
+    if (isDamage(error)) await findings.settle()
+    throw error
   }
-  throw new FolioError('CONFLICT', { reason: MOVED })
 }
 
 async function look(context: Context): Promise<VerifyReport> {

@@ -24,7 +24,8 @@ they are checked only if they cannot be opened.
 
 Standard output has a line for each fault and a summary; with --json, one JSON object: faults of values are its faults,
 and those of files its files.faults, which is all there is if files are damaged. The exit code is 8 if the store is
-damaged. Then restore a copy, or see folio repair --help.
+damaged. Then restore a copy, or see folio repair --help. With lmdb, if there are faults and another process has written
+meanwhile, the check ends with CONFLICT: the faults listed were there before that, and nothing is said of the rest.
 
 Examples:
   folio verify --data ./ledgers --files

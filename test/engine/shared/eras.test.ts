@@ -5,10 +5,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../../adapters/memory/index.ts'
-import { catalogue, type Ledger, openLedger, repairStore, type Store, type Stream, verifyStore } from '../../../src/index.ts'
+import { catalogue, type Fault, type Ledger, openLedger, repairStore, type Store, type Stream, verifyStore } from '../../../src/index.ts'
 import { encodeEra, leftSince, nextEra } from '../../../src/layout/head.ts'
 import { blockKey, ERA, HEAD } from '../../../src/layout/keys.ts'
 import { ledgers } from '../../../src/resources/ledger.ts'
+import { transactions } from '../../../src/resources/transaction.ts'
 import { branchOf } from '../../support/closes.ts'
 import { shared } from '../../support/dump.ts'
 import { codeOf } from '../../support/errors.ts'
@@ -175,6 +176,31 @@ describe('what another process writes meanwhile', () => {
     value[9]! ^= 1
     await store.write([[key, value]], { durable: true })
     expect((await verifyStore(store)).ok).toBe(false)
+  })
+
+  test('is told as no fault either, at whatever time it is written: what is told is of one state', async () => {
+    const spoil = async (store: Store): Promise<void> => {
+      const key = blockKey(transactions.tag, 1)
+      await store.write([[key, (await store.get(key))!.map((byte, at) => (at === 9 ? byte ^ 1 : byte))]], { durable: true })
+    }
+    const toldOf = async (at: number) => {
+      const { store, scans } = await disturbed((writer) => writer.append(closes[10]!), at)
+      await spoil(store)
+      const told: Fault[] = []
+      const code = await codeOf(() => verifyStore(store, { onFault: (fault) => told.push(fault) }))
+      return { told, code, scans: scans() }
+    }
+    const { told: real, scans } = await toldOf(never)
+    expect(real.length).toBeGreaterThan(0)
+    const counts = new Set<number>()
+    for (let at = 0; at < scans; at++) {
+      const { told, code } = await toldOf(at)
+      expect(real).toEqual(expect.arrayContaining(told))
+      expect(code).toBe('CONFLICT')
+      counts.add(told.length)
+    }
+    // What was found before anything was written is told.
+    expect([...counts]).toEqual([0, real.length])
   })
 
   test('may take away what is being checked, at any time', async () => {
