@@ -19,6 +19,14 @@ export const damaged = (error: unknown): never => {
   throw new Damaged(`${error.code}: ${error.message}`, { cause: error })
 }
 
+/** What a command had done when an error ended it, to be told behind that. */
+export class Begun extends Error {
+  /** @param told for people: lines with their ends, @param cause the error */
+  constructor(told: string, cause: unknown) {
+    super(told, { cause })
+  }
+}
+
 /** Whether an error is what the system says, or what Node says in its place, run with `--permission`: that one names no call of the system. */
 export const isOfSystem = ({ syscall, code }: NodeJS.ErrnoException): boolean => syscall !== undefined || code === 'ERR_ACCESS_DENIED'
 

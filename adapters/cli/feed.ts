@@ -1,7 +1,7 @@
 /** The inputs of a command line, read and fed to a ledger, each ledger acknowledged. */
 import { fstatSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
-import type { IngestResult, Ledger, LedgerClose } from '../../src/index.ts'
+import type { AppendResult, IngestResult, Ledger, LedgerClose } from '../../src/index.ts'
 import { ingestCloses, type ReadClosesOptions, readCloses } from '../ndjson/index.ts'
 import { Unreadable, unreadable } from './errors.ts'
 import { type Io, print, unlessStopped } from './io.ts'
@@ -11,7 +11,7 @@ export interface FeedOptions {
   /** Print one line `{"ledger":N}` for each ledger, with a single write, when it is durable and visible (also for one that was already held). */
   readonly json?: boolean
   readonly onBytes?: (count: number) => void
-  readonly onLedger?: () => void
+  readonly onLedger?: (result: AppendResult) => void
 }
 
 /**
@@ -62,9 +62,9 @@ export async function feed(io: Io, ledger: Ledger, files: readonly string[], opt
     return await ingestCloses(ledger, closesOf(io, files, { onBytes }), {
       batch,
       signal: io.signal,
-      onLedger: async ({ sequence }) => {
-        onLedger?.()
-        if (json) await print(io, `{"ledger":${sequence}}\n`).catch(unlessStopped(io))
+      onLedger: async (result) => {
+        onLedger?.(result)
+        if (json) await print(io, `{"ledger":${result.sequence}}\n`).catch(unlessStopped(io))
       },
     })
   } finally {

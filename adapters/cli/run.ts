@@ -13,6 +13,7 @@ import { repair } from './commands/repair.ts'
 import { rollback } from './commands/rollback.ts'
 import { serve } from './commands/serve.ts'
 import { verify } from './commands/verify.ts'
+import { Begun } from './errors.ts'
 import { exitHelp, exitOf, exits } from './exit.ts'
 import { explain } from './explain.ts'
 import { type Io, isStop, note, print, tell } from './io.ts'
@@ -34,7 +35,7 @@ ${exitHelp}`
 /**
  * Runs one command line.
  * @param argv the arguments after the program's name
- * @returns the exit code; errors were written to `io.stderr`, one line each
+ * @returns the exit code; errors were written to `io.stderr`, one line each; where a command had begun to change something, followed by what it had done
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let exit: number = exits.ok
@@ -70,7 +71,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     // Help of a command that does not exist would be that of all, without a word of why.
     await program.parseAsync(isUnknown || name === 'help' ? [name] : argv, { from: 'user' })
     return exit
-  } catch (thrown) {
+  } catch (ended) {
+    const [thrown, begun] = ended instanceof Begun ? [ended.cause, ended.message] : [ended, '']
     // Help that was asked for is an answer as any other: where it cannot be written, that is the error.
     const error =
       shown === ''
@@ -84,6 +86,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     const { exit: failed, line } = explain(error)
     if (line !== undefined) note(io, line)
     if (line !== undefined && io.env.FOLIO_DEBUG) tell(io, `${inspected(error)}\n`)
+    if (line !== undefined) tell(io, begun)
     return failed
   }
 }

@@ -1,6 +1,6 @@
 /** `folio ingest`: what goes in, what is acknowledged, and what each rejection says. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -109,8 +109,10 @@ for (const [name, input, says] of refusals) {
     const data = join(directory(), 'data')
     const { code, out, err } = await folio(['ingest', '--data', data, '--json', '--batch', String(batch), '-'], { stdin: ndjson(input()) })
     expect(code).toBe(1)
-    expect(err).toMatch(says)
-    expect(err.trimEnd().split('\n')).toHaveLength(1)
+    const [error, sum, ...more] = err.trimEnd().split('\n')
+    expect(error).toMatch(says)
+    expect(JSON.parse(sum!)).toEqual({ appended: 3, known: 0, last: 2_100_002, seconds: expect.any(Number) })
+    expect(more).toEqual([])
     expect(out).toBe(acks(3))
     expect(await lastOf(data)).toBe(2_100_002)
   })
@@ -122,10 +124,36 @@ test('truncated gzip is rejected by its file, and the ledgers before it stay', a
   writeFileSync(path, packed.subarray(0, packed.length - 9))
   const { code, err, out } = await folio(['ingest', '--data', join(directory(), 'data'), '--json', path])
   expect(code).toBe(1)
-  expect(err).toMatch(
-    /^folio: MALFORMED_JSON: .*cut\.ndjson\.gz, reason: the gzip data is cut off in the line after the last one that was read\)\n$/,
+  const [error, sum, ...more] = err.trimEnd().split('\n')
+  expect(error).toMatch(
+    /^folio: MALFORMED_JSON: .*cut\.ndjson\.gz, reason: the gzip data is cut off in the line after the last one that was read\)$/,
   )
-  expect(out.split('\n').length).toBeGreaterThan(20)
+  const acknowledged = out.trimEnd().split('\n').length
+  expect(acknowledged).toBeGreaterThan(20)
+  expect([JSON.parse(sum!).appended, more]).toEqual([acknowledged, []])
+})
+
+test('an ingest that ends with an error says what it had done, and what the store holds', async () => {
+  const data = join(directory(), 'data')
+  const ingest = (input: readonly string[]) => folio(['ingest', '--data', data, '-'], { stdin: ndjson(input) })
+  const error = 'folio: MALFORMED_JSON: .*'
+  const first = await ingest([...closes.slice(0, 2), '{'])
+  expect(first.err).toMatch(new RegExp(`^${error}\nfolio: before that, ingested 2 ledgers; newest 2100001\n$`))
+  const second = await ingest([...closes.slice(0, 3), '{'])
+  expect(second.err).toMatch(new RegExp(`^${error}\nfolio: before that, ingested 1 ledger, 2 held already; newest 2100002\n$`))
+})
+
+test('an ingest whose store is lost says what it had done', async () => {
+  const data = join(directory(), 'data')
+  const ingested = start(['ingest', '--data', data, '--json', '-'], { stdin: new PassThrough() })
+  const stdin = ingested.stdin as PassThrough
+  stdin.write(ndjson(closes.slice(0, 2)))
+  await ingested.until('out', /2100001/)
+  renameSync(data, `${data}-moved`)
+  stdin.end(ndjson(closes.slice(2)))
+  const { code, err } = await ingested.done
+  expect(code).toBe(3)
+  expect(err).toMatch(/^folio: STORE_MISSING: .*\n\{"appended":2,"known":0,"last":2100001,"seconds":[\d.]+\}\n$/)
 })
 
 test('a missing file is named before a store is made for it or any other file is read', async () => {
@@ -188,7 +216,7 @@ test('a store that is open elsewhere is rejected with what to do', async () => {
 
 test('an error quotes input without breaking its line or steering the terminal', async () => {
   const { err } = await folio(['ingest', '--data', join(directory(), 'data'), '-'], { stdin: '{"a":\u001b[31m}\n' })
-  expect(err).toMatch(/^folio: MALFORMED_JSON: [^\u001b\n]*\n$/)
+  expect(err).toMatch(/^folio: MALFORMED_JSON: [^\u001b\n]*\nfolio: before that, ingested 0 ledgers; the store is empty\n$/)
 })
 
 test('FOLIO_DEBUG adds where an error came from', async () => {

@@ -1,6 +1,7 @@
 /** `folio ingest`: feeds ledger closes into a store. */
 import type { Command } from 'commander'
-import type { IngestResult } from '../../../src/index.ts'
+import type { AppendResult, IngestResult } from '../../../src/index.ts'
+import { Begun } from '../errors.ts'
 import { exitOf } from '../exit.ts'
 import { checkInputs, feed } from '../feed.ts'
 import { countOf, digits, type Io, note, tell } from '../io.ts'
@@ -16,10 +17,11 @@ interface Options extends StoreOptions {
 
 const help = `
 Each line is one ledger close (docs/input.md has the format). A ledger is stored whole or not at all; one that is held
-already is skipped. If a close is refused, the error names its file and line, and the ledgers before it stay.
+already is skipped. If a close is refused, the error names its file and line, and the ledgers before it stay: behind the
+error, as at the end, standard error has how many were ingested, and the newest that the store holds.
 
 With --json, standard output has one line {"ledger":N} for each ledger, written when it is durable and visible,
-and the summary on standard error is one JSON object.
+and that summary is one JSON object.
 
 Examples:
   folio ingest --data ./ledgers closes.ndjson more.ndjson.gz
@@ -48,20 +50,33 @@ async function ingestFiles(io: Io, files: readonly string[], { batch, json = fal
   await using ledger = await openNamed(where, { mustExist: false })
   const progress = showProgress(io, await totalBytes(files))
   const started = performance.now()
-  let result: IngestResult
-  try {
-    result = await feed(io, ledger, files, { batch, json, onBytes: progress.bytes, onLedger: progress.ledger })
-  } finally {
-    progress.stop()
+  const secondsNow = (): number => (performance.now() - started) / 1000
+  const done = { appended: 0, known: 0 }
+  const onLedger = ({ appended }: AppendResult): void => {
+    done[appended ? 'appended' : 'known']++
+    progress.ledger()
   }
-  const seconds = (performance.now() - started) / 1000
-  if (json) tell(io, `${JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)) })}\n`)
-  else note(io, summary(result, seconds))
-  return exitOf(io.signal)
+  try {
+    const result = await feed(io, ledger, files, { batch, json, onBytes: progress.bytes, onLedger })
+    progress.stop()
+    const seconds = secondsNow()
+    if (json) tell(io, lineOf(result, seconds))
+    else note(io, summary(result, seconds))
+    return exitOf(io.signal)
+  } catch (error) {
+    progress.stop()
+    const result = { ...done, last: ledger.head?.last }
+    throw new Begun(json ? lineOf(result, secondsNow()) : `folio: before that, ${soFar(result)}\n`, error)
+  }
 }
 
-function summary({ appended, known, last }: IngestResult, seconds: number): string {
+const lineOf = (result: IngestResult, seconds: number): string => `${JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)) })}\n`
+
+const summary = (result: IngestResult, seconds: number): string =>
+  `${soFar(result)}; ${seconds.toFixed(1)} s, ${digits(Math.round(result.appended / seconds))} ledgers/s`
+
+function soFar({ appended, known, last }: IngestResult): string {
   const held = known > 0 ? `, ${digits(known)} held already` : ''
   const newest = last === undefined ? 'the store is empty' : `newest ${last}`
-  return `ingested ${countOf(appended, 'ledger')}${held}; ${newest}; ${seconds.toFixed(1)} s, ${digits(Math.round(appended / seconds))} ledgers/s`
+  return `ingested ${countOf(appended, 'ledger')}${held}; ${newest}`
 }
