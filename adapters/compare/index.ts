@@ -9,6 +9,7 @@ import { Closes } from './closes.ts'
 import { appends, type Load, readers } from './load.ts'
 import type { Row } from './measure.ts'
 import { fill, pages, reopen, sizes } from './rows.ts'
+import { heedingStrays } from './stray.ts'
 import { type Candidate, Trial } from './trial.ts'
 import { SLICES } from './turns.ts'
 import { Incomparable, Watch } from './watch.ts'
@@ -28,6 +29,8 @@ export interface CompareOptions {
   /** How long a store may leave a call unanswered, in milliseconds. Default 30 s. */
   readonly patienceMs?: number
   readonly signal?: AbortSignal
+  /** Called if the process is ended meanwhile, as by a store: with what is to be said of that, while there is still time to say it. */
+  readonly onExit?: (error: Incomparable) => void
   /** Called with what is being done. */
   readonly onStep?: (step: string) => void
 }
@@ -44,17 +47,17 @@ const WARM_UP = 100
 
 /**
  * @param closes at least one ledger with a transaction in it; read a few at a time
- * @throws Incomparable if there is none, or if a store forgets what was written, answers otherwise than the first one, never answers, or throws anything
- * but a FolioError; of other errors, `location` begins with its name; the signal's reason
+ * @throws Incomparable if there is none, or if a store forgets what was written, answers otherwise than the first one, never answers, throws anything
+ * but a FolioError, or fails where nobody waits for it; of other errors, `location` begins with its name; the signal's reason
  */
 export async function compareStores(
   candidates: readonly Candidate[],
   closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
-  { rounds = 7, readers = 8, runMs = 100, patienceMs = 30_000, signal, onStep = () => {} }: CompareOptions = {},
+  { rounds = 7, readers = 8, runMs = 100, patienceMs = 30_000, signal, onExit = () => {}, onStep = () => {} }: CompareOptions = {},
 ): Promise<Comparison> {
   const watch = new Watch(signal, patienceMs)
   const source = new Closes(closes, watch)
-  try {
+  const work = async (): Promise<Comparison> => {
     onStep('reading the first ledgers')
     const first = await source.peek(WARM_UP)
     if (first.length === 0) throw new Incomparable('there are no ledgers')
@@ -68,6 +71,9 @@ export async function compareStores(
       onStep('waiting for the files to settle')
       return { ledgers, known, rows: [...appended, await sizes(trials, watch), ...read] }
     })
+  }
+  try {
+    return await heedingStrays(watch, onExit, work)
   } finally {
     source.leave()
   }

@@ -24,7 +24,7 @@ export class Trial {
   private readonly place: Place
   private readonly watch: Watch
   /** The call that was made last: if nothing goes on, the one that was never answered, unless reads went on beside a write. */
-  private called = 'open'
+  called = 'open'
   private readonly silent = () => new Incomparable(`${this.name} never answered ${this.held?.counted.isWriting ? 'write' : this.called}`)
   private held: { readonly ledger: Ledger; readonly counted: Counted } | undefined
   /** What is open, or still opens after nobody waits for it. */
@@ -39,6 +39,7 @@ export class Trial {
   /** Opens the store, which is closed. */
   async open(options?: LedgerOptions): Promise<void> {
     this.called = 'open'
+    this.watch.asked = this
     // What a candidate throws says by itself what it is about.
     const given = await this.watch
       .wait(() => this.opens(async () => this.place.open()), this.silent)
@@ -47,6 +48,7 @@ export class Trial {
       })
     const own = counted(given, (call) => {
       this.called = call
+      this.watch.asked = this
       this.watch.alive()
     })
     this.held = await this.answers(async () => ({ ledger: await this.opens(() => openLedger(own.store, options)), counted: own }))

@@ -7,16 +7,27 @@ import { giveWay } from '../../src/index.ts'
 /** What was asked of a store cannot be compared; the message says why. */
 export class Incomparable extends Error {}
 
+/** Patience is looked after so many times while it lasts: a store is given up no later than that part of it. */
+const LOOKS = 30
+
 export class Watch {
-  private readonly signal: AbortSignal | undefined
+  /** The store whose call was made last. */
+  asked: { readonly name: string; readonly called: string } | undefined
+  private readonly ending = new AbortController()
+  private readonly signal: AbortSignal
   /** How long nothing may go on, in milliseconds. */
   private readonly patienceMs: number
   private steps = 0
   private ended: { readonly why: unknown } | undefined
 
   constructor(signal: AbortSignal | undefined, patienceMs: number) {
-    this.signal = signal
+    this.signal = signal ? AbortSignal.any([signal, this.ending.signal]) : this.ending.signal
     this.patienceMs = patienceMs
+  }
+
+  /** Ends every wait with an error, at once. */
+  end(why: Error): void {
+    this.ending.abort(why)
   }
 
   /**
@@ -26,9 +37,9 @@ export class Watch {
    */
   step(): Promise<void> | undefined {
     this.alive()
-    this.signal?.throwIfAborted()
+    this.signal.throwIfAborted()
     if (this.ended) throw this.ended.why
-    return giveWay()?.then(() => this.signal?.throwIfAborted())
+    return giveWay()?.then(() => this.signal.throwIfAborted())
   }
 
   /** Called when something goes on. */
@@ -38,7 +49,7 @@ export class Watch {
 
   /** Whether an error is what ended a wait. */
   isEnd(error: unknown): boolean {
-    return (this.signal?.aborted && error === this.signal.reason) || (this.ended !== undefined && error === this.ended.why)
+    return (this.signal.aborted && error === this.signal.reason) || (this.ended !== undefined && error === this.ended.why)
   }
 
   /** The work, up to the signal. @throws the signal's reason; what `silent` returns, if nothing goes on for longer than patience lasts; what `work` throws */
@@ -62,12 +73,14 @@ export class Watch {
       }
       const stop = (): void => end(signal?.reason)
       signal?.addEventListener('abort', stop)
-      let seen = this.steps
+      let [seen, still] = [this.steps, 0]
+      // Looks are counted, and no time: while a store holds up the event loop, nobody looks.
       const look = (): void => {
-        if (this.steps === seen) end(silent?.())
+        still = this.steps === seen ? still + 1 : 0
         seen = this.steps
+        if (still === LOOKS) end(silent?.())
       }
-      const timer = silent && setInterval(look, ms)
+      const timer = silent && setInterval(look, ms / LOOKS)
       done = () => {
         clearInterval(timer)
         signal?.removeEventListener('abort', stop)

@@ -1,6 +1,7 @@
 /** The comparison behind `folio bench`: turns, warm-up, figures; what ends it, and that no place is left. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Candidate, type CompareOptions, compareStores, Incomparable, isEven, median } from '../../adapters/compare/index.ts'
+import { Watch } from '../../adapters/compare/watch.ts'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type LedgerClose, openLedger, type Store } from '../../src/index.ts'
@@ -200,6 +201,63 @@ test('a store that is slow, but goes on answering, is waited for', async () => {
     return { ...bound(store), write }
   })
   expect(await compareStores([slow], closes(8), { ...QUICK, patienceMs: 150 })).toMatchObject({ ledgers: 8 })
+})
+
+test('patience lasts as long as is said, whenever the last sign of life came', async () => {
+  vi.useFakeTimers()
+  try {
+    const watch = new Watch(undefined, 30_000)
+    let end: unknown
+    watch
+      .wait(
+        (): Promise<never> => never,
+        () => new Incomparable('silent'),
+      )
+      .catch((error) => {
+        end = error
+      })
+    await vi.advanceTimersByTimeAsync(1500)
+    watch.alive()
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(end).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(end).toEqual(new Incomparable('silent'))
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+const noWire = (): never => {
+  throw new Error('no wire')
+}
+
+test.for([
+  ['a promise was rejected that nobody waits for', (): unknown => void Promise.resolve().then(noWire)],
+  ['an error was thrown that nobody catches', (): unknown => void setImmediate(noWire)],
+] as const)('a store is named after whose call %s, and its place removed', async ([says, stray]) => {
+  const host: NodeJS.EventEmitter = process
+  const events = ['uncaughtException', 'unhandledRejection']
+  // Those of whoever runs the tests would fail them.
+  const others = events.map((event) => host.rawListeners(event))
+  for (const event of events) host.removeAllListeners(event)
+  try {
+    const mine = candidate('mine', (disk) => {
+      const store = memory(disk)
+      const write: Store['write'] = async (batch, options) => {
+        stray()
+        // Some turns later it is known that nobody waits for it.
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return store.write(batch, options)
+      }
+      return { ...bound(store), write }
+    })
+    const message = `after mine was asked for write, ${says}: no wire`
+    await expect(compareStores([candidate('other', memory), mine], closes(12), QUICK)).rejects.toMatchObject({ message })
+    expect(mine.places).toEqual({ made: 1, removed: 1 })
+    expect(events.map((event) => host.listenerCount(event))).toEqual([0, 0])
+  } finally {
+    for (const [at, event] of events.entries()) for (const one of others[at]!) host.on(event, one as () => void)
+  }
 })
 
 test('of an even number of rounds, the median lies between the middle ones', () => {

@@ -5,7 +5,7 @@ import { closeSync, constants, mkdirSync, mkdtempSync, openSync, readdirSync, rm
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'tsup'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { directory } from './support.ts'
@@ -186,6 +186,29 @@ test('bench takes a module that was compiled to CommonJS', () => {
   )
   const { status, stderr } = spawnSync(process.execPath, [program, 'bench', '--store', `mine=${path}`])
   expect([status, stderr.toString()]).toEqual([1, 'folio: cannot be compared: mine fails to open: no wire\n'])
+})
+
+test('bench says after which call a store ended the process, or failed where nobody waits for it', () => {
+  const says = (act: string): unknown[] => {
+    const path = join(directory(), 'store.mjs')
+    const memory = JSON.stringify(pathToFileURL(join(out, 'memory.js')).href)
+    writeFileSync(
+      path,
+      `import { memory } from ${memory}\nexport default () => ({ ...memory(), write: () => { ${act}; return new Promise(() => {}) } })`,
+    )
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'bench', '--store', `mine=${path}`], {
+      env: { ...process.env, TMPDIR: directory() },
+    })
+    return [status, stdout.toString(), stderr.toString()]
+  }
+  const line = (what: string): string => `folio: cannot be compared: after mine was asked for write, ${what}\n`
+  expect(says('process.exit(0)')).toEqual([1, '', line('the process was ended')])
+  expect(says("Promise.reject(new Error('no wire'))")).toEqual([1, '', line('a promise was rejected that nobody waits for: no wire')])
+  expect(says("setTimeout(() => { throw new Error('no wire') })")).toEqual([
+    1,
+    '',
+    line('an error was thrown that nobody catches: no wire'),
+  ])
 })
 
 test('one signal ends what waits for the other end of a named pipe, and nothing of the store stays locked', async () => {

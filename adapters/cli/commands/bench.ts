@@ -1,14 +1,15 @@
 /** `folio bench`: stores compared on the same ledgers. */
 import { type Command, Option } from 'commander'
 import type { LedgerClose } from '../../../src/index.ts'
-import { compareStores } from '../../compare/index.ts'
+import { compareStores, type Incomparable } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
 import { type NamedStore, ourStores, parseStores } from '../candidates.ts'
 import { here, table } from '../comparison.ts'
 import { UsageError } from '../errors.ts'
 import { exits } from '../exit.ts'
+import { explain } from '../explain.ts'
 import { checkInputs, closesOf } from '../feed.ts'
-import { type Io, print } from '../io.ts'
+import { type Io, note, print } from '../io.ts'
 import { someText, wholeNumber } from '../options.ts'
 import { showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
@@ -46,7 +47,8 @@ left out only if there are at least seven rounds and nearly all of them lie on o
 one row in forty goes without it. Times of all rounds together have no ratio.
 
 The stores are made in the directory for temporary files (TMPDIR), and removed, also after SIGINT and SIGTERM. A store that
-leaves a call unanswered for 30 s is given up.
+leaves a call unanswered for 30 s is given up. What fails where nobody waits for it ends the comparison, and is told with the
+store whose call was the last.
 
 A store of your own is name=module. The default export of that module is a function from the path of a directory, which
 is empty at first and later the same one again, to a Store or the promise of one. Figures do not say that it keeps the
@@ -92,7 +94,7 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, readers, ru
   try {
     // All are loaded before any place is made.
     const candidates = await Promise.all(store.map(({ load }) => load()))
-    const options = { rounds, readers, runMs, signal: io.signal, onStep: (step: string) => status.say(step) }
+    const options = { rounds, readers, runMs, signal: io.signal, onStep: (step: string) => status.say(step), onExit: sayEnd(io) }
     const { rows, ...counts } = await compareStores(candidates, first.closes, options)
     status.stop()
     const facts = { ...counts, ...(data === undefined ? { seed } : { data, limited: first.limited }), rounds, readers, runMs, ...here() }
@@ -103,6 +105,15 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, readers, ru
     if (data === '-') io.stdin.destroy()
   }
   return exits.ok
+}
+
+/** A store may end the process, with whatever code, but not so that nobody learns of it. */
+const sayEnd = (io: Io) => (error: Incomparable) => {
+  // Whoever gave the signal has ended it.
+  if (io.signal.aborted) return
+  const { exit, line } = explain(error)
+  if (line !== undefined) note(io, line)
+  process.exitCode = exit
 }
 
 interface First {
