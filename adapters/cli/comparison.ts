@@ -1,5 +1,6 @@
 /** How a comparison of stores is shown: what was measured and where, a line for each row, and what the signs mean. */
-import { availableParallelism, cpus, totalmem } from 'node:os'
+import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os'
+import manifest from '../../package.json' with { type: 'json' }
 import type { Row, Span } from '../compare/index.ts'
 import { countOf } from './io.ts'
 
@@ -15,12 +16,23 @@ export interface Facts {
   readonly limited?: boolean
   readonly rounds: number
   readonly runMs: number
+  /** Of each store, whether it outlives the process. */
+  readonly persistent: readonly boolean[]
+  /** Of this package. */
+  readonly version: string
   readonly node: string
+  /** When it began, in UTC. */
+  readonly date: string
+  /** In which the stores lay. */
+  readonly directory: string
   readonly machine: Readonly<Record<'platform' | 'cpu', string> & Record<'cores' | 'memoryGB', number>>
 }
 
-export const here = (): Pick<Facts, 'node' | 'machine'> => ({
+export const here = (): Pick<Facts, 'version' | 'node' | 'date' | 'directory' | 'machine'> => ({
+  version: manifest.version,
   node: process.versions.node,
+  date: new Date().toISOString(),
+  directory: tmpdir(),
   machine: {
     platform: `${process.platform} ${process.arch}`,
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
@@ -29,7 +41,8 @@ export const here = (): Pick<Facts, 'node' | 'machine'> => ({
   },
 })
 
-function headOf({ ledgers, known, data, seed, limited, rounds, runMs, node, machine }: Facts): string {
+function headOf(facts: Facts, stores: readonly string[]): string {
+  const { ledgers, known, data, seed, limited, rounds, runMs, persistent, version, node, date, directory, machine } = facts
   const input = data === '-' ? 'standard input' : data
   const origin = input === undefined ? `generated from seed ${seed}` : `${limited ? 'the first ' : ''}of ${input}`
   const more = limited ? ', where --ledgers ended reading' : ''
@@ -37,10 +50,13 @@ function headOf({ ledgers, known, data, seed, limited, rounds, runMs, node, mach
   return [
     `${countOf(ledgers, 'ledger')}, ${origin}${more}${again}; ${countOf(rounds, 'round')} of ${runMs} ms or more`,
     `Node ${node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}, ${machine.memoryGB} GB`,
+    `folio ${version}, ${date.replace('T', ' ').slice(0, 16)} UTC, in ${directory}`,
+    ...stores.filter((_, at) => !persistent[at]).map((name) => `${name} is not durable: it keeps nothing when the process ends`),
   ].join('\n')
 }
 
-const legend = `n×: how many times the first store's, the median of the rounds, with the least and the most in brackets
+const legend = `n×: how many times the first store's: the median of the ratios of the rounds, with the least and the most in brackets;
+    the figures, each the median of its own rounds, may have another ratio. Without brackets, it is that of the figures
 ~n×: cannot be told from 1×: too many rounds lie on either side of it, or there are fewer than 7
 `
 
@@ -66,6 +82,9 @@ function timesOf({ figures, ratio, alike, unit }: Row, at: number): string {
   const times = ratio?.[at] ?? (figure !== undefined && first && counts.includes(unit) ? figure / first : undefined)
   return times === undefined ? '' : ` ${alike?.[at] ? '~' : ''}${times.toFixed(2)}×`
 }
+
+/** Rows as JSON, each with a name that no other has: what more is said of different work has the same ones. */
+export const identified = (rows: readonly Row[]): readonly object[] => rows.map((row) => ({ id: `${row.work}: ${row.name}`, ...row }))
 
 /** The columns that fit beside each other, each time with those of the first store, to which the others are compared. */
 function partsOf(widths: readonly number[], room: number): readonly (readonly number[])[] {
@@ -107,5 +126,5 @@ export function table(facts: Facts, stores: readonly string[], rows: readonly Ro
     stores.map((_, at) => column('', at).length),
     room,
   )
-  return `${[headOf(facts), ...parts.map(part)].join('\n\n')}\n${stores.length > 1 ? `\n${legend}` : ''}`
+  return `${[headOf(facts, stores), ...parts.map(part)].join('\n\n')}\n${stores.length > 1 ? `\n${legend}` : ''}`
 }

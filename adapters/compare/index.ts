@@ -39,6 +39,8 @@ export interface Comparison {
   /** How many ledgers each store was given, and how many more it already held. */
   readonly ledgers: number
   readonly known: number
+  /** Of each store, whether what is written outlives the process. One of which it does not acknowledges a ledger as durable, and loses it. */
+  readonly persistent: readonly boolean[]
   readonly rows: readonly Row[]
 }
 
@@ -69,7 +71,8 @@ export async function compareStores(
       const { ledgers, known, appended, read } = await measured(trials, source, { rounds, readers, runMs, watch }, onStep)
       if (read.length === 0) throw new Incomparable('the ledgers hold no transactions')
       onStep('waiting for the files to settle')
-      return { ledgers, known, rows: [...appended, await sizes(trials, watch), ...read] }
+      const persistent = trials.map(({ isPersistent }) => isPersistent)
+      return { ledgers, known, persistent, rows: [...appended, await sizes(trials, watch), ...read] }
     })
   }
   try {
@@ -103,7 +106,7 @@ async function removed(trials: readonly Trial[]): Promise<void> {
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-interface Measured extends Omit<Comparison, 'rows'> {
+interface Measured extends Pick<Comparison, 'ledgers' | 'known'> {
   readonly appended: readonly Row[]
   /** Empty if there are no transactions. */
   readonly read: readonly Row[]

@@ -26,6 +26,8 @@ export class Trial {
   /** The call that was made last: if nothing goes on, the one that was never answered, unless reads went on beside a write. */
   called = 'open'
   private readonly silent = () => new Incomparable(`${this.name} never answered ${this.held?.counted.isWriting ? 'write' : this.called}`)
+  /** Whether what is written outlives the process, as the store says. */
+  isPersistent = false
   private held: { readonly ledger: Ledger; readonly counted: Counted } | undefined
   /** What is open, or still opens after nobody waits for it. */
   private opened: Promise<{ close(): MaybePromise<void> }> | undefined
@@ -46,6 +48,7 @@ export class Trial {
       .catch((error) => {
         throw error instanceof FolioError ? named(this.name, error) : error
       })
+    this.isPersistent = given.capabilities.persistent
     const own = counted(given, (call) => {
       this.called = call
       this.watch.asked = this

@@ -1,10 +1,12 @@
 /** `folio bench`: stores compared on generated and on given ledgers; stores that give wrong answers are found out. */
 import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import { generateLines } from '../../adapters/generate/index.ts'
+import manifest from '../../package.json' with { type: 'json' }
 import { type Answer, directory, folio, lines, ndjson, start } from './support.ts'
 
 /** Measured no longer than it takes to get a figure. */
@@ -14,8 +16,11 @@ const bench = (argv: readonly string[], given?: Parameters<typeof folio>[1]): Pr
 test('gives one figure per store for every row', async () => {
   const { code, out } = await bench(['--ledgers', '30', '--json'])
   expect(code).toBe(0)
-  const { ledgers, stores, rows } = JSON.parse(out)
-  expect([ledgers, stores]).toEqual([30, ['level', 'memory']])
+  const { ledgers, stores, persistent, rows } = JSON.parse(out)
+  expect([ledgers, stores, persistent]).toEqual([30, ['level', 'memory'], [true, false]])
+  const ids = rows.map(({ id }: { id: string }) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(ids).toEqual(expect.arrayContaining(['append: p99 of a ledger', 'effects of an account: bytes read', 'disk: on disk']))
   const units = new Map<string, string>(rows.map(({ name, unit }: { name: string; unit: string }) => [name, unit]))
   expect([units.get('a durable ledger'), units.get('on disk'), units.get('effects of an account, 200')]).toEqual(['µs', 'MB', 'µs'])
   expect(new Set(rows.map(({ work }: { work: string }) => work))).toContain('effects of an account')
@@ -40,6 +45,12 @@ test('the table says what was measured and where, has the least and the greatest
   expect(out).toMatch(/\n\n +level +memory\na durable ledger +µs +[\d.]+ +[\d.]+ ~[\d.]+× \([\d.]+ to [\d.]+\)\n/)
   expect(out).toMatch(/\ntrades, 200 +µs +[\d.]+ +[\d.]+ ~[\d.]+× \([\d.]+ to [\d.]+\)\n {2}calls of the store +calls /)
   expect(out).toMatch(/\n~n×: cannot be told from 1×: .*fewer than 7\n$/)
+  expect(out).toMatch(/\nn×: .* the median of the ratios of the rounds, .*\n +the figures, .*, may have another ratio\. /)
+  expect(out.split('\n').slice(2, 5)).toEqual([
+    expect.stringMatching(/^folio \d[^ ]*, \d{4}-\d\d-\d\d \d\d:\d\d UTC, in \/.+$/),
+    'memory is not durable: it keeps nothing when the process ends',
+    '',
+  ])
 })
 
 test('names of any length stand apart, above their figures', async () => {
@@ -73,7 +84,9 @@ test('the JSON says what was measured and where', async () => {
   const of = async (argv: readonly string[], stdin = '') =>
     JSON.parse((await bench([...argv, '--store', 'memory', '--json'], { stdin })).out)
   const machine = { platform: expect.any(String), cpu: expect.any(String), cores: expect.any(Number), memoryGB: expect.any(Number) }
-  const facts = { rounds: 1, readers: 2, runMs: 1, node: process.versions.node, machine, stores: ['memory'], known: 0 }
+  const where = { version: manifest.version, node: process.versions.node, directory: tmpdir(), machine }
+  const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  const facts = { rounds: 1, readers: 2, runMs: 1, ...where, date, stores: ['memory'], persistent: [false], known: 0 }
   expect(await of(['--ledgers', '12', '--seed', '7'])).toEqual({ ...facts, ledgers: 12, seed: '7', rows: expect.any(Array) })
   const given = { ...facts, data: '-', rows: expect.any(Array) }
   expect(await of(['--data', '-'], ndjson(lines(12)))).toEqual({ ...given, ledgers: 12, limited: false })

@@ -4,7 +4,7 @@ import type { LedgerClose } from '../../../src/index.ts'
 import { compareStores, type Incomparable } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
 import { type NamedStore, ourStores, parseStores } from '../candidates.ts'
-import { here, table } from '../comparison.ts'
+import { here, identified, table } from '../comparison.ts'
 import { UsageError } from '../errors.ts'
 import { exits } from '../exit.ts'
 import { explain } from '../explain.ts'
@@ -42,13 +42,17 @@ Below a row stands more about it: p99, which 99 of 100 do not exceed, and which 
 the CPU time of the process in all its threads; what was asked of the store for a ledger or a page, on average. What is on
 disk is what the file system has allocated, once the files have settled.
 Figures are medians of the rounds. For every store but the first, a ratio to the first one follows: the median of the
-ratios round by round, with the least and the most in brackets. A ~ before it says that it cannot be told from 1. It is
-left out only if there are at least seven rounds and nearly all of them lie on one side; even of identical stores, about
-one row in forty goes without it. Times of all rounds together have no ratio.
+ratios round by round, with the least and the most in brackets. It compares what was measured side by side, and need not be
+the ratio of the two figures. A ~ before it says that it cannot be told from 1. It is left out only if there are at least
+seven rounds and nearly all of them lie on one side; even of identical stores, about one row in forty goes without it. Times
+of all rounds together have no ratio.
 
 The stores are made in the directory for temporary files (TMPDIR), and removed, also after SIGINT and SIGTERM. A store that
 leaves a call unanswered for 30 s is given up. What fails where nobody waits for it ends the comparison, and is told with the
 store whose call was the last.
+
+With --json, each row has an id that no other row has, and figures, spread (least and most of the rounds), ratio, ratios and
+alike (the ~) with a value for each of the stores; persistent says which of these outlive the process.
 
 A store of your own is name=module. The default export of that module is a function from the path of a directory, which
 is empty at first and later the same one again, to a Store or the promise of one. Figures do not say that it keeps the
@@ -90,15 +94,18 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, readers, ru
   if (data !== undefined) await checkInputs(io, [data])
   const given = data === undefined ? generate({ ledgers, seed }) : closesOf(io, [data])
   const first = firstOf(given as AsyncIterable<LedgerClose> | Iterable<LedgerClose>, ledgers)
-  const status = showStatus(io)
+  const [status, place] = [showStatus(io), here()]
   try {
     // All are loaded before any place is made.
     const candidates = await Promise.all(store.map(({ load }) => load()))
     const options = { rounds, readers, runMs, signal: io.signal, onStep: (step: string) => status.say(step), onExit: sayEnd(io) }
     const { rows, ...counts } = await compareStores(candidates, first.closes, options)
     status.stop()
-    const facts = { ...counts, ...(data === undefined ? { seed } : { data, limited: first.limited }), rounds, readers, runMs, ...here() }
-    await print(io, json ? `${JSON.stringify({ ...facts, stores, rows })}\n` : table(facts, stores, rows, io.stdout.columns))
+    const facts = { ...counts, ...(data === undefined ? { seed } : { data, limited: first.limited }), rounds, readers, runMs, ...place }
+    await print(
+      io,
+      json ? `${JSON.stringify({ ...facts, stores, rows: identified(rows) })}\n` : table(facts, stores, rows, io.stdout.columns),
+    )
   } finally {
     status.stop()
     // Standard input waiting for more would keep the process from exiting.
