@@ -1,6 +1,7 @@
 /** ledger-folio: an embeddable query engine for ledger history. A *ledger* is opened over a *store*; *queries* give *pages* or *streams*. */
 
 export { type CopyOptions, type CopyProgress, type CopyReport, copyStore, isVacant } from './audit/copy.ts'
+export { type DescribeOptions, describeStore, type StoreDescription } from './audit/describe.ts'
 export { refuseForeign } from './audit/foreign.ts'
 export { networkOf } from './audit/network.ts'
 export type { LedgerRange } from './audit/range.ts'

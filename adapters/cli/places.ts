@@ -74,7 +74,7 @@ export function inDirectory(open: (directory: string) => Store | Promise<Store>)
  * What is allocated: files may have holes, as that of LMDB. Some file systems do not say; then, how long the files are. A store that is open may remove
  * files meanwhile.
  */
-async function bytesIn(directory: string): Promise<number> {
+export async function bytesIn(directory: string): Promise<number> {
   const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
   const found = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name)).catch(goneOnly)))
   const stats = found.filter((one) => one !== undefined)

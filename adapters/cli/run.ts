@@ -7,6 +7,7 @@ import { copy } from './commands/copy.ts'
 import { exportCloses } from './commands/export.ts'
 import { generate } from './commands/generate.ts'
 import { get } from './commands/get.ts'
+import { info } from './commands/info.ts'
 import { ingest } from './commands/ingest.ts'
 import { prune } from './commands/prune.ts'
 import { repair } from './commands/repair.ts'
@@ -23,7 +24,7 @@ import { withoutUser } from './text.ts'
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
 
 /** The commands, in the order of the help. */
-const commands = [ingest, serve, get, verify, repair, exportCloses, copy, rollback, prune, check, bench, generate]
+const commands = [ingest, serve, get, info, verify, repair, exportCloses, copy, rollback, prune, check, bench, generate]
 
 const help = `
 Examples:

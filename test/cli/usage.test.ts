@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { failing, folio } from './support.ts'
 
-test.for(['', 'ingest', 'serve', 'get', 'verify', 'repair', 'export', 'copy', 'rollback', 'prune', 'check', 'bench', 'generate'])(
+test.for(['', 'ingest', 'serve', 'get', 'info', 'verify', 'repair', 'export', 'copy', 'rollback', 'prune', 'check', 'bench', 'generate'])(
   'the help of folio %s',
   async (command) => {
     const { code, out, err } = await folio(command ? [command, '--help'] : ['--help'])
@@ -50,7 +50,7 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['ingest', '--data', 'x'], /^folio: missing required argument 'file'/],
   [['ingest', 'x.ndjson'], /^folio: required option '--data <dir>' not specified/],
   // What is missing because of a misspelt option is not reported before it.
-  ...['ingest x', 'get /', 'verify', 'repair', 'export', 'rollback --to 5', 'prune --before 5'].flatMap((command): typeof wrong => [
+  ...['ingest x', 'get /', 'info', 'verify', 'repair', 'export', 'rollback --to 5', 'prune --before 5'].flatMap((command): typeof wrong => [
     [[...command.split(' '), '--dat', 'x'], /^folio: unknown option '--dat'\n\(Did you mean --data\?\)/],
     [[...command.split(' '), '--dta=x'], /^folio: unknown option '--dta'\n\(Did you mean --data\?\)/],
   ]),

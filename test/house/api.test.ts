@@ -73,6 +73,7 @@ const optionTypes: readonly (readonly [heading: string, path: string, types: rea
   ['ledger-folio', 'src/audit/report.ts', ['VerifyOptions']],
   ['ledger-folio', 'src/audit/repair.ts', ['RepairOptions']],
   ['ledger-folio', 'src/audit/copy.ts', ['CopyOptions']],
+  ['ledger-folio', 'src/audit/describe.ts', ['DescribeOptions']],
   ['ledger-folio/level', 'adapters/level/open.ts', ['LevelOptions']],
   ['ledger-folio/level', 'adapters/directory/report.ts', ['FilesOptions']],
   ['ledger-folio/level', 'adapters/level/salvage.ts', ['SalvageOptions']],

@@ -5,9 +5,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../../adapters/memory/index.ts'
-import { catalogue, type Fault, type Ledger, openLedger, repairStore, type Store, type Stream, verifyStore } from '../../../src/index.ts'
-import { encodeEra, leftSince, nextEra } from '../../../src/layout/head.ts'
-import { blockKey, ERA, HEAD } from '../../../src/layout/keys.ts'
+import { equal } from '../../../src/bytes.ts'
+import {
+  catalogue,
+  describeStore,
+  type Fault,
+  type Ledger,
+  openLedger,
+  repairStore,
+  type Store,
+  type Stream,
+  verifyStore,
+} from '../../../src/index.ts'
+import { emptyHead, encodeEra, encodeHead, leftSince, nextEra } from '../../../src/layout/head.ts'
+import { blockKey, digestKey, ERA, HEAD } from '../../../src/layout/keys.ts'
 import { ledgers } from '../../../src/resources/ledger.ts'
 import { transactions } from '../../../src/resources/transaction.ts'
 import { branchOf } from '../../support/closes.ts'
@@ -201,6 +212,23 @@ describe('what another process writes meanwhile', () => {
     }
     // What was found before anything was written is told.
     expect([...counts]).toEqual([0, real.length])
+  })
+
+  test('is described as it is then, and not half of each; if it goes on for ever, CONFLICT', async () => {
+    const { store, writer } = await disturbed((writer) => writer.rollback(2))
+    expect(await describeStore(store)).toMatchObject({ ledgers: 2, last: 2, digest: await writer.digest() })
+    const restless = await disturbed()
+    const get = restless.store.get.bind(restless.store)
+    const [damaged, scan] = [closes[0]!.ledger.sequence, restless.store.scan.bind(restless.store)]
+    restless.store.scan = async (range, options) => {
+      const { entries, more } = await scan(range, options)
+      return { entries: entries.filter(([key]) => !equal(key, digestKey(damaged))), more }
+    }
+    expect(await codeOf(() => describeStore(restless.store))).toBe('CORRUPT')
+    let calls = 0
+    restless.store.get = (key) =>
+      equal(key, HEAD) && calls++ > 0 ? encodeHead({ ...emptyHead, ...restless.writer.head, filed: calls }) : get(key)
+    expect(await codeOf(() => describeStore(restless.store))).toBe('CONFLICT')
   })
 
   test('may take away what is being checked, at any time', async () => {
