@@ -116,12 +116,7 @@ export function pagesOf(context: Context): (key: Uint8Array) => Promise<string |
     const value = await store.get(list.key)
     if (value === undefined) findings.add(list.key, 'the edge of a posting list is missing')
     if (value === undefined || findings.isNamed(list.key)) return undefined
-    try {
-      return await open(context, list, value)
-    } catch (error) {
-      findings.take(error)
-      return undefined
-    }
+    return findings.tried(() => open(context, list, value))
   }
   return async (key) => {
     const list = listOf(key)

@@ -115,12 +115,8 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   const { sequence, ledger, to } = stored
   const line = closeLine(stored)
   const wrong = (reason: string, key = digestKey(sequence)): void => findings.add(key, reason, sequence)
-  try {
-    const digest = decodeDigest(sequence, await store.get(digestKey(sequence)))
-    if (!equal(digest, sha256(line))) wrong('the records of the ledger are not those that were digested')
-  } catch (error) {
-    findings.take(error, sequence)
-  }
+  const digest = await findings.tried(async () => decodeDigest(sequence, await store.get(digestKey(sequence))), sequence)
+  if (digest && !equal(digest, sha256(line))) wrong('the records of the ledger are not those that were digested')
   const { encoded, error } = prepareClose(safely(line))
   if (!encoded) {
     wrong(`the records of the ledger are no ledger close: ${(error as Error).message}`, ledgerBlock(context, sequence))

@@ -127,6 +127,16 @@ export class Findings {
     this.add(String(error.fields['key']), String(error.fields['reason']), ledger)
   }
 
+  /** What work gives; undefined where it meets damage, which is recorded. */
+  async tried<T>(work: () => T | Promise<T>, ledger?: number): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      this.take(error, ledger)
+      return undefined
+    }
+  }
+
   /** A point at which the audit gives way, may be stopped, and every so often reports its progress. */
   async progress(phase: VerifyProgress['phase'], done: number, total?: number): Promise<void> {
     await giveWay()

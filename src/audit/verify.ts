@@ -87,23 +87,16 @@ async function look(context: Context): Promise<VerifyReport> {
 
 async function readState(store: Store, findings: Findings) {
   const [format, held, begun] = [await store.get(FORMAT), await store.get(HEAD), await store.get(INTENT)]
-  const tried = <T>(read: () => T): T | undefined => {
-    try {
-      return read()
-    } catch (error) {
-      findings.take(error)
-      return undefined
-    }
-  }
-  const intent = begun && tried(() => decodeIntent(begun))
+  const intent = begun && (await findings.tried(() => decodeIntent(begun)))
   if (intent && 'copy' in intent) throw new FolioError('STORE_INCOMPLETE')
   if (format === undefined) {
     await refuseForeign(entriesOf(store, ALL_KEYS))
     findings.add(FORMAT, 'the format of the store is missing')
-  } else await networkIn(store, format).catch((error) => findings.take(error))
-  const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
+  } else await findings.tried(() => networkIn(store, format))
+  const head = await findings.tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
-  const noted = (await readHighWater(store.note, await eraOf(store)).catch((error) => findings.take(error)))?.last ?? 0
+  const era = await eraOf(store)
+  const noted = (await findings.tried(() => readHighWater(store.note, era)))?.last ?? 0
   if (head && noted > head.last) findings.add(HIGH_WATER, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
   return { head: head ?? emptyHead, held, intent }
 }
