@@ -13,9 +13,11 @@ interface Row {
   readonly fields: Readonly<Record<string, string>>
   /** Present if the same call is worth retrying unchanged: what must have happened first. */
   readonly retry?: string
+  /** Present with `retry`: what the caller does before that. */
+  readonly recovery?: 'wait' | 'reopen'
 }
 
-const REOPENED = 'the ledger has been reopened'
+const reopened = { retry: 'the ledger has been reopened', recovery: 'reopen' } as const
 const line = { file: 'of `readCloses`: the file that the close was read from', line: 'of `readCloses`: its line, from 1' }
 const close = { ledger: 'its sequence, if known', path: 'the member, such as `transactions[3].operations[0].amount`' }
 const store = { location: 'the store: its path or name' }
@@ -98,14 +100,14 @@ export const errorTable = {
     status: 503,
     sentence: 'The ledger is closed. Open it again to continue.',
     fields: { ...store, store: 'or its kind' },
-    retry: REOPENED,
+    ...reopened,
   },
   POISONED: {
     status: 503,
     sentence:
       'An earlier write failed, so what the store holds is uncertain. Reads still work; close and reopen the ledger to write again.',
     fields: store,
-    retry: REOPENED,
+    ...reopened,
   },
   CONFLICT: {
     status: 503,
@@ -115,13 +117,14 @@ export const errorTable = {
       store: 'or its kind',
       reason: 'of `verify`: why what it found may be no fault; of `copyStore`: what can be done',
     },
-    retry: REOPENED,
+    ...reopened,
   },
   STORE_LOCKED: {
     status: 503,
     sentence: 'The store is open elsewhere, in this process or another. Close the other holder, or read through it over HTTP.',
     fields: store,
     retry: 'the other holder has closed',
+    recovery: 'wait',
   },
   STORE_DENIED: {
     status: 503,
@@ -139,6 +142,7 @@ export const errorTable = {
     sentence: 'The store failed. See the cause; if the disk is full or failing, fix that and reopen.',
     fields: { ...store, reason },
     retry: 'the store has recovered and, for writes, the ledger has been reopened',
+    recovery: 'wait',
   },
   STORE_FORMAT: {
     status: 500,
@@ -235,9 +239,18 @@ export class FolioError extends Error {
     return errorTable[this.code].status
   }
 
-  /** True if the same call is worth retrying unchanged, once the ledger was reopened, the other holder has closed, or the store has recovered. */
+  /** True if the same call is worth retrying unchanged, after what {@link recovery} says. Called again at once, it may fail for ever. */
   get retry(): boolean {
-    return 'retry' in errorTable[this.code]
+    return this.recovery !== undefined
+  }
+
+  /**
+   * What lets the same call succeed: `'wait'`, since it may later, once the other holder has closed or the store has recovered; `'reopen'`, since it
+   * never will before the ledger was closed and opened again. Undefined if neither helps.
+   */
+  get recovery(): 'wait' | 'reopen' | undefined {
+    const row: Row = errorTable[this.code]
+    return row.recovery
   }
 }
 

@@ -147,6 +147,15 @@ test('these errors are worth another try', () => {
   ])
 })
 
+test('what is worth another try says whether to wait or to reopen before it', () => {
+  const said = (Object.keys(folio.errorTable) as folio.ErrorCode[]).map((code) => new folio.FolioError(code))
+  const of = (recovery: folio.FolioError['recovery']) => said.filter((error) => error.recovery === recovery)
+  expect(of('wait').map(({ code }) => code)).toEqual(['STORE_LOCKED', 'STORE_FAILED'])
+  expect(of('reopen').map(({ code }) => code)).toEqual(['CLOSED', 'POISONED', 'CONFLICT'])
+  for (const error of said)
+    expect([error.code, 'retry' in folio.errorTable[error.code]]).toEqual([error.code, error.recovery !== undefined])
+})
+
 test('an error says its sentence and fields, and whether to retry', () => {
   const error = new folio.FolioError('LEDGER_GAP', { sequence: 9, expected: 7, none: undefined })
   expect(`${error}`).toBe(`FolioError: ${folio.errorTable.LEDGER_GAP.sentence} (sequence: 9, expected: 7)`)

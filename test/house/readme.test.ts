@@ -41,6 +41,7 @@ test.each([
   ['operations', /^\d+ of \w+ to G/],
   ['view', /^\d+ memos in 20 ledgers$/],
   ['ndjson', /^\d+ 20 \d+$/],
+  ['again', /^CLOSED reopen$/],
   ['backup', /^the backup of ledgers 2100000 to 2100019 is equal$/],
 ])('examples/%s.ts runs to its end', async (name, wanted) => {
   const [before, scratch] = [process.cwd(), mkdtempSync(join(tmpdir(), 'folio-example-'))]
@@ -59,7 +60,7 @@ test.each([
 
 test('docs/errors.md has a heading for every error code, with its fields', () => {
   const sections = Object.entries(errorTable).map(([code, row]) => {
-    const again = 'retry' in row ? ` Worth another try once ${row.retry}.` : ''
+    const again = 'retry' in row ? ` Worth another try once ${row.retry}: \`recovery\` is \`'${row.recovery}'\`.` : ''
     const fields = Object.entries(row.fields).map(([name, what]) => `- \`${name}\`: ${what}\n`)
     return `## ${code}\n\n${row.sentence} HTTP status ${row.status}.${again}\n${fields.length > 0 ? '\n' : ''}${fields.join('')}`
   })
