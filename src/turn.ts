@@ -29,8 +29,9 @@ export function isTurnLong(): boolean {
 /** Resolves in the next turn, when everybody else has had theirs. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void soon(resolve))
 
-/** Gives way if this turn has been long. */
-export const giveWay = (): Promise<void> | undefined => (isTurnLong() ? nextTurn() : undefined)
+/** Gives way if this turn has been long. What goes on is at work from then on, not only from when it next asks. */
+export const giveWay = (): Promise<void> | undefined => (isTurnLong() ? nextTurn().then(goOn) : undefined)
+const goOn = (): void => void isTurnLong()
 
 /** What was found, in the next turn if this one has been long: whoever asks again and again then leaves others theirs. */
 export const givingWay = <T>(found: T): T | Promise<T> => (isTurnLong() ? nextTurn().then(() => found) : found)

@@ -69,6 +69,7 @@ export async function* walk(
     const sealed = sealedPages(edge.count, level)
     let last = -1
     for (let number = gone[level]!; number <= sealed; number++) {
+      await context.findings.step()
       const entries = number === sealed ? tail : await context.reader.run((read) => read.pages(of)(level, number))
       for (const [at, entry] of entries.entries()) {
         const named = below.get(number * FANOUT + at)

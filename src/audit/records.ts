@@ -117,6 +117,8 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   const wrong = (reason: string, key = digestKey(sequence)): void => findings.add(key, reason, sequence)
   const digest = await findings.tried(async () => decodeDigest(sequence, await store.get(digestKey(sequence))), sequence)
   if (digest && !equal(digest, sha256(line))) wrong('the records of the ledger are not those that were digested')
+  // A ledger of thousands of records is long work, of which these are the parts.
+  await findings.step()
   const { encoded, error } = prepareClose(safely(line))
   if (!encoded) {
     wrong(`the records of the ledger are no ledger close: ${(error as Error).message}`, ledgerBlock(context, sequence))
@@ -135,6 +137,7 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   const top = checkTop(context, stored, previous.top)
   if (!(filed >= previous.filed && filed <= sequence))
     wrong('the ledger up to which lists are filed went back', ledgerBlock(context, sequence))
+  await findings.step()
   tally(context, stored, encoded)
   return { hash: texts['hash'], closedAt: texts['closed_at'], top, filed }
 }

@@ -137,6 +137,11 @@ export class Findings {
     }
   }
 
+  /** A point at which the audit gives way and may be stopped, if this turn has been long. */
+  step(): Promise<void> | undefined {
+    return giveWay()?.then(() => this.options.signal?.throwIfAborted())
+  }
+
   /** A point at which the audit gives way, may be stopped, and every so often reports its progress. */
   async progress(phase: VerifyProgress['phase'], done: number, total?: number): Promise<void> {
     await giveWay()

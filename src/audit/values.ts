@@ -47,6 +47,7 @@ export async function checkValues(context: Context): Promise<{ values: number; b
   for await (const entries of entriesOf(context.store, ALL_KEYS)) {
     await context.findings.progress('values', values)
     for (const [key, value] of entries) {
+      await context.findings.step()
       values++
       bytes += key.length + value.length
       try {

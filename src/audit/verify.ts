@@ -108,9 +108,10 @@ export async function eraOf(store: Store): Promise<Era> {
 }
 
 /** The book starts from what pruning left of it. */
-async function readBases({ store, book, unsure }: Context): Promise<void> {
+async function readBases({ store, book, unsure, findings }: Context): Promise<void> {
   for await (const entries of entriesOf(store, keysOf(KIND.base)))
     for (const [key, value] of entries) {
+      await findings.step()
       const row = await readable(() => decodeBlock(key, offerChanges, value).row(0))
       if (row) changeBook(book, row)
       // Reported when every value is looked at.

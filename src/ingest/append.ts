@@ -6,6 +6,7 @@
 import { encodeDigest } from '../layout/digest.ts'
 import { digestKey } from '../layout/keys.ts'
 import type { Write } from '../store.ts'
+import { giveWay } from '../turn.ts'
 import { type AppendResult, follows } from './close.ts'
 import { type Basis, Draft } from './draft.ts'
 import type { Prepared } from './encode.ts'
@@ -67,6 +68,8 @@ export class Appender {
     const { results, draft, digests } = drafted
     while (results.length < closes.length && drafted.refused === undefined)
       try {
+        // A batch may be many ledgers, and a store that answers at once never lets others have their turn.
+        await giveWay()
         results.push(await this.add(closes[results.length]!, draft, digests))
       } catch (error) {
         drafted.refused = error

@@ -42,6 +42,15 @@ test('way is given only in a long turn, and others have theirs meanwhile', async
   expect(others).toBe(true)
 })
 
+test('what gave way is at work from when it goes on, not from when it next asks', async () => {
+  await nextTurn()
+  giveWay()
+  work(11)
+  await giveWay()
+  work(11)
+  expect(giveWay()).toBeInstanceOf(Promise)
+})
+
 test('whoever asks a ledger for one thing after another leaves others their turns', async () => {
   const closes = [...generate({ ledgers: 30, seed: 7 })]
   const ledger = await openLedger(memory())
