@@ -36,17 +36,32 @@ export { type Cursor, endOfLedger, ledgerOf, parseCursor, writeId, writeIndexed,
 export type { Filters, Index, List, One, OpenRecord, Picked, Query, RecordOf, Resource, StoredSource, ValuesOf } from './query.ts'
 export type { Account } from './resources/account.ts'
 export type { Asset } from './resources/asset.ts'
-export type { Effect, EffectInput } from './resources/effect.ts'
+export {
+  type AccountCreated,
+  type AccountDebited,
+  type Effect,
+  type EffectInput,
+  isAccountCreated,
+  isAccountDebited,
+  isSignerCreated,
+  type SignerCreated,
+} from './resources/effect.ts'
 export type { Ledger as LedgerRecord, LedgerInput } from './resources/ledger.ts'
 export type { Offer, OfferAsset, OfferInput } from './resources/offer.ts'
 export {
+  type AccountMerge,
   type CreateAccount,
+  isAccountMerge,
   isCreateAccount,
+  isPathPayment,
   isPayment,
+  isPaymentOperation,
   type Operation,
   type OperationInput,
   operationTypes,
+  type PathPayment,
   type Payment,
+  type PaymentOperation,
   paymentTypes,
 } from './resources/operation.ts'
 export type { Int64Input } from './resources/schema.ts'

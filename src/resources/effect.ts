@@ -6,7 +6,10 @@ import { write } from '../text/writer.ts'
 import { checkOwn, compose, type Encoded, indexedTokenOf, type Spot } from './encode.ts'
 import { amount, integer, object, optional, text, validator } from './schema.ts'
 
-/** What an operation did to an account; the members of its type stand beside these. */
+/**
+ * What an operation did to an account; the members of its type stand beside these. {@link isAccountCreated}, {@link isAccountDebited} and
+ * {@link isSignerCreated} give them their types.
+ */
 export interface Effect {
   readonly account: string
   readonly paging_token: string
@@ -14,6 +17,35 @@ export interface Effect {
   readonly type_i: number
   readonly [member: string]: unknown
 }
+
+/** An account was created. */
+export interface AccountCreated extends Effect {
+  readonly type: 'account_created'
+  readonly starting_balance: string
+}
+
+/** Something was taken from an account. */
+export interface AccountDebited extends Effect {
+  readonly type: 'account_debited'
+  readonly amount: string
+  readonly asset_type: string
+}
+
+/** An account has a new signer. */
+export interface SignerCreated extends Effect {
+  readonly type: 'signer_created'
+  readonly public_key: string
+  readonly weight: number
+}
+
+/** True for the creation of an account, whose members then have their types. */
+export const isAccountCreated = (effect: Effect): effect is AccountCreated => effect.type === 'account_created'
+
+/** True if something was taken from an account; the members then have their types. */
+export const isAccountDebited = (effect: Effect): effect is AccountDebited => effect.type === 'account_debited'
+
+/** True for a new signer of an account, whose members then have their types. */
+export const isSignerCreated = (effect: Effect): effect is SignerCreated => effect.type === 'signer_created'
 
 /** An effect of a ledger close. `index` is given if the network skips numbers; it must rise. */
 export interface EffectInput {

@@ -9,7 +9,7 @@ import { AccountKeys, checkOwn, compose, distinct, type Encoded, exactInteger, e
 import { array, type Int64Input, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
 import type { TradeInput } from './trade.ts'
 
-/** An operation of any type; the members of its type stand beside these. {@link isPayment} and {@link isCreateAccount} give them their types. */
+/** An operation of any type; the members of its type stand beside these. {@link isPaymentOperation} and the guards of each type give them their types. */
 export interface Operation {
   readonly id: bigint
   readonly paging_token: string
@@ -36,11 +36,36 @@ export interface CreateAccount extends Operation {
   readonly starting_balance: number
 }
 
+/** What a path payment or a merge may say as a payment does. Which of these it has is up to whoever supplies the ledgers. */
+type AsPaid = Partial<Pick<Payment, 'sender' | 'receiver' | 'asset' | 'amount' | 'amount_f'>>
+
+/** A payment that is exchanged on its way. */
+export interface PathPayment extends Operation, AsPaid {
+  readonly type: 'path_payment'
+}
+
+/** The merge of an account into another one, which receives what it held. */
+export interface AccountMerge extends Operation, AsPaid {
+  readonly type: 'account_merge'
+}
+
+/** What listings of payments hold. Its `type` tells which it is, and so which members it has. */
+export type PaymentOperation = CreateAccount | Payment | PathPayment | AccountMerge
+
 /** True for a payment, whose members then have their types. Listings of payments hold operations of the other {@link paymentTypes} too. */
 export const isPayment = (operation: Operation): operation is Payment => operation.type === 'payment'
 
 /** True for the creation of an account, whose members then have their types. */
 export const isCreateAccount = (operation: Operation): operation is CreateAccount => operation.type === 'create_account'
+
+/** True for a path payment, whose members then have their types. */
+export const isPathPayment = (operation: Operation): operation is PathPayment => operation.type === 'path_payment'
+
+/** True for the merge of an account, whose members then have their types. */
+export const isAccountMerge = (operation: Operation): operation is AccountMerge => operation.type === 'account_merge'
+
+/** True for what listings of payments hold, of whichever of the {@link paymentTypes}: so for each record of theirs. */
+export const isPaymentOperation = (operation: Operation): operation is PaymentOperation => paymentTypes.has(operation.type)
 
 /** An operation of a ledger close. `type_i` may be absent for the types of {@link operationTypes}. */
 export interface OperationInput {

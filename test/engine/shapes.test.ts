@@ -4,6 +4,9 @@ import { generate } from '../../adapters/generate/index.ts'
 import { closeChain } from '../../adapters/testing/arbitraries.ts'
 import {
   type Account,
+  type AccountCreated,
+  type AccountDebited,
+  type AccountMerge,
   type CreateAccount,
   catalogue,
   type Effect,
@@ -12,7 +15,9 @@ import {
   type Offer,
   type OfferAsset,
   type Operation,
+  type PathPayment,
   type Payment,
+  type SignerCreated,
   type Trade,
   type Transaction,
 } from '../../src/index.ts'
@@ -79,7 +84,13 @@ const payment: Shape<Payment> = {
   amount_f: 'number',
 }
 const createAccount: Shape<CreateAccount> = { ...operation, account: 'string', funder: 'string', starting_balance: 'number' }
+const asPaid = { sender: ['string'], receiver: ['string'], asset: [{ code: 'string' }], amount: ['bigint'], amount_f: ['number'] } as const
+const pathPayment: Shape<PathPayment> = { ...operation, ...asPaid }
+const accountMerge: Shape<AccountMerge> = { ...operation, ...asPaid }
 const effect: Shape<Effect> = { account: 'string', paging_token: 'string', type: 'string', type_i: 'number' }
+const accountCreated: Shape<AccountCreated> = { ...effect, starting_balance: 'string' }
+const accountDebited: Shape<AccountDebited> = { ...effect, amount: 'string', asset_type: 'string' }
+const signerCreated: Shape<SignerCreated> = { ...effect, public_key: 'string', weight: 'number' }
 const ratio: Shape<Trade['price']> = { n: 'number', d: 'number' }
 const trade: Shape<Trade> = {
   id: 'string',
@@ -127,11 +138,14 @@ function differences(shape: object, value: unknown, path: string): string[] {
   })
 }
 
-const shapeOf = (kind: string, type: unknown): object => {
-  if (kind === 'operation' && type === 'payment') return payment
-  if (kind === 'operation' && type === 'create_account') return createAccount
-  return { ledger, transaction, operation, effect, trade, offer, account }[kind]!
+/** What a type makes of a record, beyond what each of its kind is. */
+const ofTypes: Readonly<Record<string, Readonly<Record<string, object>>>> = {
+  operation: { payment, create_account: createAccount, path_payment: pathPayment, account_merge: accountMerge },
+  effect: { account_created: accountCreated, account_debited: accountDebited, signer_created: signerCreated },
 }
+
+const shapeOf = (kind: string, type: string): object =>
+  new Map(Object.entries(ofTypes[kind] ?? {})).get(type) ?? { ledger, transaction, operation, effect, trade, offer, account }[kind]!
 
 /** Reads everything, in every way that gives typed records; returns what differs, and the shapes that were met. */
 async function walk(closes: readonly LedgerClose[]): Promise<{ wrong: string[]; met: Set<object> }> {
@@ -164,7 +178,8 @@ async function walk(closes: readonly LedgerClose[]): Promise<{ wrong: string[]; 
 test('records of a lifelike network have their declared shapes, and every shape occurs', async () => {
   const { wrong, met } = await walk([...generate({ ledgers: 40, seed: 7 })])
   expect(wrong).toEqual([])
-  expect(met).toEqual(new Set([ledger, transaction, operation, payment, createAccount, effect, trade, offer, account]))
+  const plain = [ledger, transaction, operation, effect, trade, offer, account]
+  expect(met).toEqual(new Set([...plain, ...Object.values(ofTypes).flatMap(Object.values)]))
 })
 
 test('records of any network have their declared shapes', () =>

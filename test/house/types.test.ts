@@ -9,10 +9,17 @@ import type { PagingOptions, ServiceOptions } from '../../adapters/testing/index
 import {
   type AppendOptions,
   catalogue,
+  type Effect,
   type EffectInput,
   type IngestOptions,
+  isAccountCreated,
+  isAccountDebited,
+  isAccountMerge,
   isCreateAccount,
+  isPathPayment,
   isPayment,
+  isPaymentOperation,
+  isSignerCreated,
   type Ledger,
   type LedgerClose,
   type LedgerInput,
@@ -26,6 +33,8 @@ import {
   type Operation,
   type OperationInput,
   type PageOptions,
+  type PaymentOperation,
+  paymentTypes,
   type RecordOf,
   type RepairOptions,
   type StreamOptions,
@@ -186,6 +195,41 @@ test('guards give operations the types of their members', () => {
     return one.starting_balance
   })
   expect(sums).toEqual([35n, 2, undefined])
+})
+
+test('what listings of payments show is narrowed by its type, and every type of payments is one of them', () => {
+  const operation = (type: string): Operation => ({ id: 1n, paging_token: '1', type, type_i: 1 })
+  expectTypeOf<PaymentOperation['type']>().toEqualTypeOf<'create_account' | 'payment' | 'path_payment' | 'account_merge'>()
+  for (const type of paymentTypes) expect([type, isPaymentOperation(operation(type))]).toEqual([type, true])
+  expect(isPaymentOperation(operation('inflation'))).toBe(false)
+  const guards = [isCreateAccount, isPayment, isPathPayment, isAccountMerge]
+  expect([...paymentTypes].map((type) => guards.map((is) => is(operation(type))).indexOf(true))).toEqual([0, 1, 2, 3])
+  const one = operation('path_payment')
+  if (!isPaymentOperation(one)) throw new Error('it is one')
+  if (one.type === 'payment') expectTypeOf(one.amount).toEqualTypeOf<bigint>()
+  else if (one.type === 'create_account') expectTypeOf(one.funder).toEqualTypeOf<string>()
+  else {
+    expectTypeOf(one.amount).toEqualTypeOf<bigint | undefined>()
+    expectTypeOf(one.amount_f).toEqualTypeOf<number | undefined>()
+    expectTypeOf(one.sender).toEqualTypeOf<string | undefined>()
+    expectTypeOf(one.asset?.code).toEqualTypeOf<string | undefined>()
+  }
+})
+
+test('guards give effects the types of their members', () => {
+  const effect = (type: string): Effect => ({ account: 'G', paging_token: '1-1', type, type_i: 1, amount: '3', weight: 2 })
+  const found = ['account_created', 'account_debited', 'signer_created', 'trade'].map((type) => {
+    const one = effect(type)
+    if (isAccountCreated(one)) expectTypeOf(one.starting_balance).toEqualTypeOf<string>()
+    if (isAccountDebited(one)) {
+      expectTypeOf(one.asset_type).toEqualTypeOf<string>()
+      return one.amount
+    }
+    if (!isSignerCreated(one)) return isAccountCreated(one)
+    expectTypeOf(one.public_key).toEqualTypeOf<string>()
+    return one.weight
+  })
+  expect(found).toEqual([true, '3', 2, false])
 })
 
 test('rows compile if every parameter of their paths is looked up', () => {
