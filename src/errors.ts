@@ -22,7 +22,7 @@ const line = { file: 'of `readCloses`: the file that the close was read from', l
 const close = { ledger: 'its sequence, if known', path: 'the member, such as `transactions[3].operations[0].amount`' }
 const store = { location: 'the store: its path or name' }
 const reason = 'what the store or the system said'
-const format = { found: 'what the store has', expected: 'what this release or this call asks for' }
+const format = { ...store, found: 'what the store has', expected: 'what this release or this call asks for' }
 
 export const errorTable = {
   BAD_REQUEST: {
@@ -164,7 +164,12 @@ export const errorTable = {
     status: 500,
     sentence:
       'The store once held newer or different ledgers than it does now: its files are outdated, truncated or lost. Restore a complete copy; or run folio repair to continue with what is there, and ingest what is missing.',
-    fields: { noted: 'the ledger, or its hash, that was held', held: 'the one held now', ledger: 'the ledger whose hash is another' },
+    fields: {
+      ...store,
+      noted: 'the ledger, or its hash, that was held',
+      held: 'the one held now',
+      ledger: 'the ledger whose hash is another',
+    },
   },
   STORE_UNREPAIRED: {
     status: 503,

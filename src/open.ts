@@ -8,7 +8,7 @@ import { ALL_KEYS, FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
 import { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './options.ts'
-import { checkStore, type MaybePromise, type Store } from './store.ts'
+import { checkStore, located, type MaybePromise, type Store } from './store.ts'
 
 const ledgerOptions = new OptionRules<LedgerOptions>('openLedger', {
   network: { text: 'the name of the network, or nothing', least: 1 },
@@ -52,7 +52,7 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     } finally {
       gone()
     }
-    throw error
+    throw located(error, opened)
   }
 }
 

@@ -1,6 +1,6 @@
 /** The sorted key-value contract: everything that the engine asks of storage. Its laws are on {@link Store}, so that they ship with its type. */
 import { compare } from './bytes.ts'
-import { FolioError } from './errors.ts'
+import { errorTable, FolioError } from './errors.ts'
 
 export type MaybePromise<T> = T | Promise<T>
 
@@ -41,6 +41,8 @@ export interface WriteOptions {
 export interface Capabilities {
   /** For messages and tables: `level`, `memory`, … */
   readonly name: string
+  /** Which of several it is, for errors: its path or name. */
+  readonly location?: string
   /** `get` and `getMany` answer without a promise. */
   readonly sync: boolean
   /** What was written is there after a reopen. */
@@ -165,6 +167,24 @@ export function checkStore(store: unknown, argument?: string): asserts store is 
       expected: 'a store, such as level(directory) or memory() gives',
     })
 }
+
+/** The same error, but for the location of the store, if it lacks that, its code may have it, and the store has one. */
+export function located(error: unknown, { capabilities: { location } }: Store): unknown {
+  if (location === undefined || !(error instanceof FolioError)) return error
+  const { code, fields, cause, message, stack } = error
+  if (fields['location'] !== undefined || !('location' in errorTable[code].fields)) return error
+  const named = new FolioError(code, { ...fields, location }, cause)
+  // Where it came from, not where it was told.
+  if (stack !== undefined) named.stack = stack.replace(message, () => named.message)
+  return named
+}
+
+/** For what is read from a store, or written to it. @throws what it is given, {@link located} */
+export const ofStore =
+  (store: Store) =>
+  (error: unknown): never => {
+    throw located(error, store)
+  }
 
 /** Refuses a scan that breaks the contract; every store calls it first. */
 export function checkScan(range: KeyRange, options: ScanOptions): void {

@@ -1,4 +1,5 @@
 /** Whether values that pass by, in the order of their keys, are all that a head counts: the blocks of every log, and a digest of every ledger. */
+import type { FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { blockKey, digestKey, KIND, kindOfKey, readBlockKey, readDigestKey } from '../layout/keys.ts'
 import { blockNumber } from '../layout/ordinals.ts'
@@ -25,13 +26,14 @@ export class Complete {
     if (block && this.blocks.get(block.log) === block.number) this.blocks.set(block.log, block.number + 1)
   }
 
-  /** @throws CORRUPT, naming the first value that is missing */
-  check(): void {
+  /** CORRUPT, naming the first value that did not pass; undefined if all did. */
+  missing(): FolioError | undefined {
     const { counts, since, last } = this.head
     for (const log of logs) {
       const [from, to, next] = [since[log.tag]!, counts[log.tag]!, this.blocks.get(log.tag)!]
-      if (to > from && next <= blockNumber(log, to - 1)) throw corrupt(blockKey(log.tag, next), `a block of the ${log.name} log is missing`)
+      if (to > from && next <= blockNumber(log, to - 1))
+        return corrupt(blockKey(log.tag, next), `a block of the ${log.name} log is missing`)
     }
-    if (last > 0 && this.digest <= last) throw corrupt(digestKey(this.digest), `the digest of ledger ${this.digest} is missing`)
+    return last > 0 && this.digest <= last ? corrupt(digestKey(this.digest), `the digest of ledger ${this.digest} is missing`) : undefined
   }
 }

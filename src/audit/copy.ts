@@ -22,7 +22,7 @@ import {
 } from '../layout/head.ts'
 import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, INTENT } from '../layout/keys.ts'
 import { checkSeal, corrupt, isDamage, sumOf } from '../layout/seal.ts'
-import { checkStore, type Entry, type Snapshot, type Store, type Write } from '../store.ts'
+import { checkStore, type Entry, located, ofStore, type Snapshot, type Store, type Write } from '../store.ts'
 import { giveWay, Pace } from '../turn.ts'
 import { Complete } from './complete.ts'
 import { entriesOf } from './context.ts'
@@ -102,19 +102,20 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
   checkStore(from, 'from')
   checkStore(to, 'to')
   if (from === to) throw badRequest('to', 'a store other than the one to copy')
-  if (!(await isVacant(to))) throw badRequest('to', 'an empty store, or one that holds an unfinished copy')
+  if (!(await isVacant(to).catch(ofStore(to)))) throw badRequest('to', 'an empty store, or one that holds an unfinished copy')
   const noted = (await readHighWater(from.note))?.last ?? 0
   const snapshot = await from.snapshot?.()
   try {
     const view = snapshot ?? from
-    const source = await sourceOf(from, view)
+    const source = await sourceOf(from, view).catch(ofStore(from))
     if (!source) return { values: 0, bytes: 0 }
-    await checkNote(from, source, noted)
-    const copy = await Copy.begin(to, source, checked)
+    await checkNote(from, source, noted).catch(ofStore(from))
+    const copy = await Copy.begin(to, source, checked).catch(ofStore(to))
     const complete = new Complete(source.head)
-    const copied = await copy.values(view, complete)
-    if (!snapshot && !isSame(source, await sourceOf(from, view))) throw new FolioError('CONFLICT', { reason: MOVED })
-    complete.check()
+    const copied = await copy.values(view, complete, new Passed(from))
+    if (!snapshot && !isSame(source, await sourceOf(from, view))) throw located(new FolioError('CONFLICT', { reason: MOVED }), from)
+    const missing = complete.missing()
+    if (missing) throw located(missing, from)
     await copy.check(copied)
     await copy.end()
     for (const entry of source.own) copied.take(entry)
@@ -181,10 +182,19 @@ class Passed {
   values = 0
   bytes = 0
   sum = 0
+  private readonly store: Store
+
+  constructor(store: Store) {
+    this.store = store
+  }
 
   /** @throws CORRUPT if the value is not that of its key */
   take([key, value]: Entry): void {
-    checkSeal(key, value)
+    try {
+      checkSeal(key, value)
+    } catch (error) {
+      throw located(error, this.store)
+    }
     this.values++
     this.bytes += key.length + value.length
     this.sum = (Math.imul(this.sum, 31) + sumOf(value)) | 0
@@ -237,8 +247,7 @@ class Copy {
   }
 
   /** Copies all values but the own ones. The next are read while some are written. */
-  async values(view: View, complete: Complete): Promise<Passed> {
-    const passed = new Passed()
+  async values(view: View, complete: Complete, passed: Passed): Promise<Passed> {
     const { maxKeyBytes = Number.POSITIVE_INFINITY, maxValueBytes = Number.POSITIVE_INFINITY } = this.to.capabilities
     let writing: Promise<void> = Promise.resolve()
     try {
@@ -264,7 +273,7 @@ class Copy {
 
   /** Reads back what was copied. @throws CORRUPT, CONFLICT */
   async check(copied: Passed): Promise<void> {
-    const passed = new Passed()
+    const passed = new Passed(this.to)
     try {
       for await (const entries of entriesOf(this.to, ALL_KEYS)) {
         for (const entry of entries) if (!isOwn(entry[0])) passed.take(entry)
@@ -276,8 +285,8 @@ class Copy {
     }
     if (passed.sum === copied.sum && passed.values === copied.values && passed.bytes === copied.bytes) return
     await this.checkAlone()
-    const { name } = this.to.capabilities
-    throw new FolioError('CORRUPT', { location: name, reason: 'what was read back of the copy is not what was written' })
+    const { name, location = name } = this.to.capabilities
+    throw new FolioError('CORRUPT', { location, reason: 'what was read back of the copy is not what was written' })
   }
 
   /** Makes a store of it. */
@@ -293,7 +302,7 @@ class Copy {
 
   /** A ledger that had the store open when it was empty knows nothing of a copy. @throws CONFLICT */
   private async checkAlone(): Promise<void> {
-    if (await this.to.get(HEAD)) throw new FolioError('CONFLICT', { reason: SHARED })
+    if (await this.to.get(HEAD)) throw located(new FolioError('CONFLICT', { reason: SHARED }), this.to)
   }
 
   private async write(batch: readonly Write[]): Promise<void> {

@@ -16,7 +16,7 @@ import { isDamage } from '../layout/seal.ts'
 import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { checkStore, type Store } from '../store.ts'
+import { checkStore, ofStore, type Store } from '../store.ts'
 import { Context, entriesOf, type Recorded, readable, recordAt } from './context.ts'
 import { refuseForeign } from './foreign.ts'
 import { listOf, walk } from './lists.ts'
@@ -44,7 +44,9 @@ interface Audit {
 }
 
 /** As {@link verifyStore}, with what was learned on the way. */
-export async function audit(store: Store, options: VerifyOptions): Promise<Audit> {
+export const audit = (store: Store, options: VerifyOptions): Promise<Audit> => audited(store, options).catch(ofStore(store))
+
+async function audited(store: Store, options: VerifyOptions): Promise<Audit> {
   const stay = async (): Promise<void> => {
     if (!same(await store.get(HEAD), context.storedHead)) throw new FolioError('CONFLICT', { reason: MOVED })
   }
