@@ -306,7 +306,8 @@ export class Ledger {
 
   /**
    * The pages of a listing to its end, `limit` records each (default 200).
-   * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered, GONE_BEFORE_HISTORY if it was pruned past that
+   * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered, GONE_BEFORE_HISTORY if it was pruned past that; the
+   * reason of the signal
    */
   pages<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
     return disposable(typedPages(this.rawPages(query, values, options)))
@@ -324,14 +325,14 @@ export class Ledger {
 
   /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link pages} */
   records<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): Stream<R> {
-    return new Walk(this.pages(query, values, options))
+    return new Walk(this.pages(query, values, options), options?.signal)
   }
 
   /**
    * The records of a listing after a cursor, and then every new one as ledgers are appended: each once, in order, without end. Pull at your own pace;
    * nothing is queued. Records that were read together are all delivered; if a rollback happens meanwhile, the next read reports it. Ends quietly on
    * `break`, on `return()`, when its signal aborts, or when the ledger is closed.
-   * @throws as {@link pages}
+   * @throws as {@link pages}, but for the reason of the signal
    */
   stream<R, V>(query: List<R, V, true>, values: V, options: StreamOptions = {}): Stream<R> {
     return new TailStream(this.subscribe(query, values, options), places, typed)

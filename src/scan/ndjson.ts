@@ -1,7 +1,7 @@
 /** Pages as lines of JSON (NDJSON): stored texts one after another, each in braces and with a line feed; nothing is parsed. */
 import { Region } from '../bytes.ts'
 import { atOnce, OptionRules } from '../check.ts'
-import { pageOptions, type RawPage, type WalkOptions } from './page.ts'
+import { type RawPage, type WalkOptions, walkOptions } from './page.ts'
 
 export interface NdjsonOptions extends WalkOptions {
   /**
@@ -21,7 +21,7 @@ export interface NdjsonChunk {
   readonly next: string
 }
 
-const ndjsonOptions = new OptionRules<NdjsonOptions>('ndjson', { ...pageOptions.rules, reuse: 'flag' })
+const ndjsonOptions = new OptionRules<NdjsonOptions>('ndjson', { ...walkOptions.rules, reuse: 'flag' })
 
 const [OPEN, CLOSE, END] = [123, 125, 10]
 

@@ -30,6 +30,8 @@ export interface PageOptions {
 export interface WalkOptions extends PageOptions {
   /** Records read at a time: 1 to 200, default 200. */
   readonly limit?: number | undefined
+  /** Once it aborts, nothing more is given: the next pull is rejected with its reason, since an end would mean that this was all there is. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Why a page ended: it reached its limit, or the end of the listing. */
@@ -139,17 +141,24 @@ export const CURSOR = { text: 'a paging token, as text', least: 0 } as const
 
 export const pageOptions = new OptionRules<PageOptions>('a page', { cursor: CURSOR, order: ORDERS, limit: LIMIT })
 
+export const walkOptions = new OptionRules<WalkOptions>('pages and records', { ...pageOptions.rules, signal: 'signal' })
+
 /** Where a cursor points; undefined for one that names no record. @throws BAD_REQUEST */
 export const pointed = (cursor: string, resource: Resource): Cursor | undefined =>
   cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
 
 /** @param standard the limit if none is given. @throws BAD_REQUEST */
-export function askedOf(options: PageOptions, resource: Resource, standard = DEFAULT_LIMIT): Asked {
-  if (!pageOptions.fit(options)) {
+export function askedOf<T extends PageOptions>(
+  options: T,
+  resource: Resource,
+  standard = DEFAULT_LIMIT,
+  rules: OptionRules<T> | OptionRules<PageOptions> = pageOptions,
+): Asked {
+  if (!rules.fit(options)) {
     // Of several that are wrong, the one is named that is named over HTTP: the cursor, or else the limit.
     if (typeof options?.cursor === 'string') pointed(options.cursor, resource)
     if (options?.limit !== undefined && !limits.fits(options.limit)) throw limits.wrong('limit', options.limit)
-    pageOptions.check(options)
+    rules.check(options)
   }
   const { cursor = '', order = 'asc', limit = standard } = options
   return { cursor, at: pointed(cursor, resource), order, limit }

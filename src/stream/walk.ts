@@ -4,7 +4,7 @@ import { FolioError, hasCode } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import type { Listing } from '../scan/listing.ts'
-import { type Asked, askedOf, newestLedger, type Page, type RawPage, typedPage, type WalkOptions } from '../scan/page.ts'
+import { type Asked, askedOf, newestLedger, type Page, type RawPage, typedPage, type WalkOptions, walkOptions } from '../scan/page.ts'
 import { giveWay } from '../turn.ts'
 import type { StreamSource } from './crowd.ts'
 import { missedBy, throughOf } from './pruned.ts'
@@ -14,6 +14,7 @@ import { done, Item, type Stream } from './stream.ts'
 interface Walked<R> {
   readonly listing: Listing<R>
   readonly asked: Asked
+  readonly signal: AbortSignal | undefined
 }
 
 /**
@@ -21,7 +22,7 @@ interface Walked<R> {
  * @param history its `left` is the newest ledger that is left once a rollback under way is over
  * @param listingOf called at once, as all that is given is taken; the first pull is told if it is wrong
  * @throws as a read; GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands, ROLLED_BACK if it is rolled back below what
- * was given
+ * was given; the reason of its signal
  */
 export function pagesToEnd<R>(
   source: Pick<StreamSource, 'bell' | 'read'>,
@@ -31,7 +32,7 @@ export function pagesToEnd<R>(
 ): AsyncGenerator<RawPage<R>, void, undefined> {
   const walked = atOnce(() => {
     const listing = listingOf()
-    return { listing, asked: askedOf(options, listing.query.of, MAX_LIMIT) }
+    return { listing, asked: askedOf(options, listing.query.of, MAX_LIMIT, walkOptions), signal: options.signal }
   })
   return pagesOf(source, history, walked)
 }
@@ -41,7 +42,7 @@ async function* pagesOf<R>(
   history: { readonly head: Head; readonly left: number },
   walked: () => Walked<R>,
 ): AsyncGenerator<RawPage<R>, void, undefined> {
-  const { listing, asked } = walked()
+  const { listing, asked, signal } = walked()
   const { order, limit } = asked
   let { cursor } = asked
   const { oldest } = history.head
@@ -59,6 +60,7 @@ async function* pagesOf<R>(
   const broken = (after: string, through: number): FolioError | undefined => rolledBack() ?? missedBy(history.head, oldest, through, after)
   for (;;) {
     await giveWay()
+    signal?.throwIfAborted()
     let page: RawPage<R>
     try {
       page = await read(listing, { cursor, order, limit })
@@ -68,9 +70,13 @@ async function* pagesOf<R>(
     }
     const error = broken(page.cursor, through)
     if (error) throw error
+    signal?.throwIfAborted()
     rollbacks = bell.rollbackCount
     reached = Math.max(reached, newestLedger(page))
-    if (page.count > 0) yield page
+    if (page.count > 0) {
+      yield page
+      signal?.throwIfAborted()
+    }
     if (page.ended === 'end') {
       // There is no other page that would tell. Whoever was given everything has missed nothing that is pruned.
       const error = rolledBack()
@@ -91,6 +97,8 @@ export async function* typedPages<R>(pages: AsyncIterable<RawPage<R>>): AsyncGen
 /** The records of pages, one per pull, without waiting for those at hand. Overlapping pulls are answered in order. */
 export class Walk<R> implements Stream<R> {
   private readonly pages: AsyncGenerator<{ readonly records: readonly R[] }, void, undefined>
+  /** As of the pages, which say so when it has aborted. */
+  private readonly signal: AbortSignal | undefined
   private records: readonly R[] = []
   private at = 0
   /** Pulls that wait for a page, or for the pulls before them. */
@@ -98,12 +106,13 @@ export class Walk<R> implements Stream<R> {
   private left = false
   private queue: Promise<unknown> = Promise.resolve()
 
-  constructor(pages: AsyncGenerator<{ readonly records: readonly R[] }, void, undefined>) {
+  constructor(pages: AsyncGenerator<{ readonly records: readonly R[] }, void, undefined>, signal?: AbortSignal) {
     this.pages = pages
+    this.signal = signal
   }
 
   next(): Promise<IteratorResult<R, void>> {
-    if (this.waiting === 0 && this.at < this.records.length) return Promise.resolve(this.take())
+    if (this.waiting === 0 && this.at < this.records.length && !this.signal?.aborted) return Promise.resolve(this.take())
     this.waiting++
     const pulled = this.queue.then(() => this.pull())
     const over = () => void this.waiting--
@@ -116,7 +125,7 @@ export class Walk<R> implements Stream<R> {
   }
 
   private async pull(): Promise<IteratorResult<R, void>> {
-    while (this.at === this.records.length) {
+    while (this.at === this.records.length || this.signal?.aborted) {
       const page = await this.pages.next()
       if (page.done || this.left) return done
       this.records = page.value.records

@@ -152,8 +152,9 @@ describe('an untyped call:', () => {
 
   test.each(lists.filter((method) => !listens(method)))('%s refuses an option that a page does not take', async (method) => {
     const error = await errorOf(() => ask(method, transactions, {}, { limt: 5 }))
-    const options =
-      method === 'ndjson' ? 'ndjson; the options are cursor, order, limit, reuse' : 'a page; the options are cursor, order, limit'
+    const walk = 'pages and records; the options are cursor, order, limit, signal'
+    const ndjson = 'ndjson; the options are cursor, order, limit, signal, reuse'
+    const options = { pages: walk, records: walk, ndjson }[method as string] ?? 'a page; the options are cursor, order, limit'
     expect(error.fields).toEqual({ field: 'limt', reason: `not an option of ${options}` })
   })
 
