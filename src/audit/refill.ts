@@ -39,12 +39,35 @@ interface After {
   readonly filed: number
 }
 
+/** Closes that are asked for once. An error of them is kept until the repair is done with all else: unfinished, the store could not be opened. */
+export class Given {
+  readonly unfit: Unfit[] = []
+  error: unknown
+  private closes: ClosesOf | undefined
+
+  constructor(closes: ClosesOf) {
+    this.closes = closes
+  }
+
+  async refill(context: Context): Promise<Write[]> {
+    const { closes } = this
+    if (!closes || context.lost.size === 0) return []
+    this.closes = undefined
+    try {
+      return await refill(context, closes, this.unfit)
+    } catch (error) {
+      this.error = error
+      return []
+    }
+  }
+}
+
 /**
  * The blocks that can be written again.
  * @param unfit closes that are of no use are added here
  * @throws BAD_REQUEST if what `closesOf` gives cannot be iterated, and what that throws
  */
-export async function refill(context: Context, closesOf: ClosesOf, unfit: Unfit[]): Promise<Write[]> {
+async function refill(context: Context, closesOf: ClosesOf, unfit: Unfit[]): Promise<Write[]> {
   const sequences = [...context.lost].sort((a, b) => a - b)
   if (sequences.length === 0) return []
   const found = await fitting(context, closesOf({ from: sequences[0]!, to: sequences.at(-1)! }), unfit)

@@ -1,8 +1,8 @@
 /**
  * Rebuilds what follows from other values: posting lists, hash entries, the book, digests, the head. An audit names what is at fault; each fault is
  * repaired from the records, or removed if nothing asks for it; and the audit is run again, until nothing more can be done.
- * What is left then cannot be saved from this store: records, and what only pruned ledgers told; nor, while those records stay, lists that may name
- * them. **Invariant:** nothing that may lack what cannot be read is served as whole.
+ * What is left then cannot be saved from this store: records, which may be given (`refill.ts`), and what only pruned ledgers told; nor, while such
+ * records are lost, lists that may name them. **Invariant:** nothing that may lack what cannot be read is served as whole.
  * **Invariant:** while a repair is in progress the store holds its intent, so that it is not opened for anything else; a repair that is run again
  * continues. The intent also names an unfinished rollback or pruning, which is unfinished again when the repair is done: the next open finishes it.
  */
@@ -10,46 +10,19 @@ import { equal, hex, same, unhex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
-import { headAt } from '../ingest/rollback.ts'
-import { inEra } from '../ingest/state.ts'
-import {
-  type Cut,
-  decodeEra,
-  encodeFormat,
-  encodeHead,
-  encodeHighWater,
-  encodeIntent,
-  type Head,
-  kindOf,
-  networkStill,
-  nextEra,
-} from '../layout/head.ts'
-import {
-  baseKey,
-  CONTENT_KEYS,
-  digestKey,
-  ERA,
-  FORMAT,
-  HEAD,
-  HIGH_WATER,
-  INTENT,
-  indexKey,
-  KIND,
-  kindOfKey,
-  PRUNED,
-  postingKey,
-  readOffer,
-} from '../layout/keys.ts'
+import { type Cut, encodeFormat, encodeHighWater, encodeIntent, kindOf, networkStill } from '../layout/head.ts'
+import { baseKey, FORMAT, HEAD, HIGH_WATER, INTENT, indexKey, KIND, kindOfKey, PRUNED, postingKey, readOffer } from '../layout/keys.ts'
 import { isSealed, unsealed } from '../layout/seal.ts'
-import { ledgers } from '../resources/ledger.ts'
 import { changesByOffer } from '../resources/offer.ts'
 import { checkStore, type Store, type Write } from '../store.ts'
-import { type Context, entriesOf, readable, readerUnder } from './context.ts'
+import { begun, commit, cutOf, write } from './commit.ts'
+import { type Context, readable } from './context.ts'
+import { cutBefore } from './cut-before.ts'
 import { listOf } from './lists.ts'
 import { rebuildBases, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildPruned, type Unsure } from './rebuild.ts'
 import { rebuildHead } from './rebuild-head.ts'
 import { rebuildLists } from './rebuild-lists.ts'
-import { type ClosesOf, refill, type Unfit } from './refill.ts'
+import { type ClosesOf, Given, type Unfit } from './refill.ts'
 import {
   type Fault,
   FORGOTTEN,
@@ -159,43 +132,11 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   return { repaired, lost, ...(unfit.length > 0 && { unfit }), ...(cutAfter !== undefined && { cutAfter }), after }
 }
 
-/** Closes that are asked for once. An error of them is kept until the repair is done with all else: unfinished, the store could not be opened. */
-class Given {
-  readonly unfit: Unfit[] = []
-  error: unknown
-  private closes: ClosesOf | undefined
-
-  constructor(closes: ClosesOf) {
-    this.closes = closes
-  }
-
-  async refill(context: Context): Promise<Write[]> {
-    const { closes } = this
-    if (!closes || context.lost.size === 0) return []
-    this.closes = undefined
-    try {
-      return await refill(context, closes, this.unfit)
-    } catch (error) {
-      this.error = error
-      return []
-    }
-  }
-}
-
 /** The faults of all but the note, which is new. */
 const besideNote = (faults: readonly Fault[]): readonly Fault[] => faults.filter(({ key }) => key !== hex(HIGH_WATER))
 
-/** The unfinished rollback or pruning, even if a repair was begun since. */
-const cutOf = ({ intent }: Context): Cut | undefined => (intent && 'repair' in intent ? intent.unfinished : intent)
-
 /** A repair may leave less history than there was; pruning always leaves its newest ledger. */
 const upTo = (last: number, cut: Cut | undefined): Cut | undefined => (cut && 'prune' in cut ? { prune: Math.min(cut.prune, last) } : cut)
-
-/** The write that says that a repair is in progress. */
-function begun(context: Context): Write {
-  const unfinished = cutOf(context)
-  return [INTENT, encodeIntent({ repair: true, ...(unfinished && { unfinished }) })]
-}
 
 /** What is remembered from round to round. */
 interface Found {
@@ -290,81 +231,3 @@ function isStray({ key, reason }: Fault): boolean {
   const kind = kindOfKey(bytes)
   return reason === STRAY || !known.has(kind) || (whole.has(kind) && bytes.length > 1) || kind === kindOfKey(INTENT)
 }
-
-/** How many values are written together. */
-const AT_ONCE = 10_000
-
-/** What is written together may be large, so it is split; a kill between two batches leaves faults that the next run finds. */
-async function commit(context: Context, writes: readonly Write[]): Promise<boolean> {
-  for (let at = 0; at < writes.length; at += AT_ONCE) await write(context, [begun(context), ...writes.slice(at, at + AT_ONCE)])
-  return writes.length > 0
-}
-
-/** Whatever others write, they write a head with it: then what was found is no longer so. @throws CONFLICT */
-async function write(context: Context, writes: readonly Write[]): Promise<void> {
-  await context.store.write(writes, { durable: true, expect: { key: HEAD, value: context.storedHead } })
-  const head = writes.findLast(([key]) => equal(key, HEAD))
-  if (head) context.storedHead = head[1]
-}
-
-/**
- * Ends history before the first ledger that is lost. A block that lacks records is as it was some ledgers ago: those are whole again under a head of
- * then, so the first cut is before the records that it lacks, and the next audit says whether another is needed.
- * @returns the newest ledger left; 0 if none is
- */
-async function cutBefore(context: Context): Promise<number | undefined> {
-  const { head: before, findings } = context
-  let last = Number.POSITIVE_INFINITY
-  for (const ledger of findings.ledgers.keys()) last = Math.min(last, ledger - 1)
-  // A head that is still at fault could not be built again: there is no ledger that it could name.
-  const headless = before.last === 0 && findings.isNamed(HEAD)
-  if (last >= before.last && !headless) return undefined
-  const shorter = headless ? undefined : ((await beforeGaps(context, last + 1)) ?? (await headBefore(context, last)))
-  if (!shorter) return (await giveUp(context)) ? 0 : undefined
-  const above = Array.from({ length: before.last - shorter.last }, (_, n): Write => [digestKey(shorter.last + 1 + n), undefined])
-  await commit(context, above.slice(AT_ONCE))
-  const ended = await endEra(context, shorter.last)
-  const head: Write = [HEAD, encodeHead(inEra(context.store, shorter, decodeEra(ended[0]?.[1])))]
-  await write(context, [begun(context), ...above.slice(0, AT_ONCE), ...ended, head])
-  return shorter.last
-}
-
-/** What tells the processes that share a store how much of history is left, as after a rollback; to be written with the head. */
-async function endEra({ store }: Context, last: number): Promise<Write[]> {
-  if (!store.capabilities.shared) return []
-  const eras = await store.get(ERA)
-  return [[ERA, (await readable(() => nextEra(eras, last))) ?? nextEra(undefined, last)]]
-}
-
-/** The head of a ledger, if that is held. */
-const headBefore = async ({ head, reader }: Context, last: number): Promise<Head | undefined> =>
-  last < head.oldest ? undefined : reader.run((read) => headAt(read, last))
-
-/** The head of the newest ledger from `least` on all of whose records come before those that are missing from blocks, if there are both. */
-async function beforeGaps({ store, head, gaps }: Context, least: number): Promise<Head | undefined> {
-  if (gaps.size === 0) return undefined
-  const counts = head.counts.map((count, tag) => Math.min(count, gaps.get(tag) ?? count))
-  const reader = readerUnder(store, { ...head, counts })
-  // Of ledgers that are missing themselves there is no row to read.
-  const newest = Math.min(head.last, head.first + counts[ledgers.tag]!) - 1
-  for (let last = newest; last >= Math.max(least, head.oldest); last--) {
-    const found = await readable(() => reader.run((read) => headAt(read, last)))
-    if (found?.counts.every((count, tag) => count <= counts[tag]!)) return found
-  }
-  return undefined
-}
-
-/** Removes everything but the name of the network and the era. Until all is gone, what is left is damaged, and may be given up again. */
-async function giveUp(context: Context): Promise<boolean> {
-  let any = false
-  for await (const entries of entriesOf(context.store, { ...CONTENT_KEYS, gte: HEAD })) {
-    const gone = entries.filter(([key]) => !kept.some((one) => equal(one, key))).map(([key]): Write => [key, undefined])
-    if (gone.length === 0) continue
-    // The head is the first to go.
-    await commit(context, any ? gone : [...(await endEra(context, 0)), ...gone])
-    any = true
-  }
-  return any
-}
-
-const kept = [FORMAT, INTENT, ERA]

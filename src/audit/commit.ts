@@ -1,0 +1,34 @@
+/**
+ * What a repair writes, in batches. **Invariants:** each is refused if another process has written a head meanwhile; and the store holds the intent of
+ * the repair with the first of them.
+ */
+import { equal } from '../bytes.ts'
+import { type Cut, encodeIntent } from '../layout/head.ts'
+import { HEAD, INTENT } from '../layout/keys.ts'
+import type { Write } from '../store.ts'
+import type { Context } from './context.ts'
+
+/** The unfinished rollback or pruning, even if a repair was begun since. */
+export const cutOf = ({ intent }: Context): Cut | undefined => (intent && 'repair' in intent ? intent.unfinished : intent)
+
+/** The write that says that a repair is in progress. */
+export function begun(context: Context): Write {
+  const unfinished = cutOf(context)
+  return [INTENT, encodeIntent({ repair: true, ...(unfinished && { unfinished }) })]
+}
+
+/** How many values are written together. */
+export const AT_ONCE = 10_000
+
+/** What is written together may be large, so it is split; a kill between two batches leaves faults that the next run finds. */
+export async function commit(context: Context, writes: readonly Write[]): Promise<boolean> {
+  for (let at = 0; at < writes.length; at += AT_ONCE) await write(context, [begun(context), ...writes.slice(at, at + AT_ONCE)])
+  return writes.length > 0
+}
+
+/** Whatever others write, they write a head with it: then what was found is no longer so. @throws CONFLICT */
+export async function write(context: Context, writes: readonly Write[]): Promise<void> {
+  await context.store.write(writes, { durable: true, expect: { key: HEAD, value: context.storedHead } })
+  const head = writes.findLast(([key]) => equal(key, HEAD))
+  if (head) context.storedHead = head[1]
+}
