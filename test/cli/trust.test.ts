@@ -97,6 +97,36 @@ test('what follows from the records is repaired; lost records are listed, and wi
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 40 ledgers/)
 })
 
+test('records that are lost are taken from closes that are given, of which others are named and not used', async () => {
+  const data = await stored()
+  const keys = ['1003000000000001', '1005000000000000', '2004']
+  const spoil = async (): Promise<void> => {
+    for (const key of keys) await damage(data, key, Buffer.from('nonsense'))
+  }
+  await spoil()
+  const stdin = ndjson(closes)
+  expect(await folio(['repair', '--data', data, '--closes', '-'], { stdin })).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nrepaired: 3 values; ledgers 2100000 to 2100039\n$/),
+  })
+  expect(await folio(['verify', '--data', data])).toMatchObject({ code: 0, out: expect.stringMatching(/^whole: 40 ledgers/) })
+  const digest = JSON.parse((await folio(['info', '--data', data, '--json'])).out).digest
+  await spoil()
+  const others = join(directory(), 'others.ndjson')
+  writeFileSync(others, ndjson(closes.map((line) => line.replace('"memo_type"', '"memo":"other","memo_type"'))))
+  const refused = await folio(['repair', '--data', data, '--closes', others])
+  expect(refused).toMatchObject({
+    code: 8,
+    out: expect.stringMatching(/\nledger 21000\d\d was given: the close is not the one that was appended: /),
+  })
+  writeFileSync(others, `${closes[0]}\n{"half`)
+  const broken = await folio(['repair', '--data', data, '--closes', others])
+  expect(broken).toMatchObject({ code: 1, err: expect.stringContaining('MALFORMED_JSON') })
+  expect((await folio(['repair', '--data', data, '--closes', join(directory(), 'none')])).err).toContain('ENOENT')
+  expect((await folio(['repair', '--data', data, '--closes', '-', '--json'], { stdin })).code).toBe(0)
+  expect(JSON.parse((await folio(['info', '--data', data, '--json'])).out).digest).toBe(digest)
+})
+
 test('a store is served around records that are lost before they were filed, and nothing is appended to it', async () => {
   const data = await stored()
   await damage(data, '1003000000000001', undefined)

@@ -4,13 +4,16 @@ import { type RepairReport, repairStore } from '../../../src/index.ts'
 import type { SalvageReport } from '../../level/index.ts'
 import { damaged } from '../errors.ts'
 import { exits } from '../exit.ts'
+import { checkInputs, closesOf } from '../feed.ts'
 import { digits, type Io, print } from '../io.ts'
+import { someText } from '../options.ts'
 import type { Run } from '../run.ts'
 import { dataOption, openStore, type StoreOptions, salvageStore, storeOption } from '../stores.ts'
 import { fileLineOf, lineOf, onFiles, restOf, verified } from './verify.ts'
 
 interface Options extends StoreOptions {
   readonly cut?: boolean
+  readonly closes?: string
   readonly json?: boolean
 }
 
@@ -21,15 +24,18 @@ const help = `
    Damaged pages of LMDB cannot be saved: restore a copy, or ingest into a new directory.
 2. Indexes, hashes, the book of offers, digests and the head are rebuilt from the records, and what nothing refers to is
    removed; then the store is verified.
-3. Records that are damaged cannot be saved: they are listed, and the exit code is 8. Restore a copy; or run it again
-   with --cut, which discards the first of those ledgers and all later ones, and ingest them again. See what is listed
-   before you add --cut: if the oldest ledger is lost, it discards everything.
+3. Records that are damaged are taken from --closes, an export of a copy or of wherever the ledgers came from. It may
+   hold other ledgers too. A ledger is used if its digest proves that it is the one that was appended.
+4. Records that are damaged and not given cannot be saved: they are listed, and the exit code is 8. Run it again with
+   their ledgers; or with --cut, which discards the first of those ledgers and all later ones, and ingest them again.
+   See what is listed before you add --cut: if the oldest ledger is lost, it discards everything.
 
 Nobody else can open the store meanwhile; with lmdb, the repair ends with CONFLICT if another process writes. If it is
 killed, run it again. A rollback or prune that was killed stays unfinished, and the next open finishes it.
 
 Examples:
   folio repair --data ./ledgers
+  folio export --data /backup/ledgers --from 2100160 --to 2100163 | folio repair --data ./ledgers --closes -
   folio repair --data ./ledgers --cut && folio copy --from /backup/ledgers --to ./ledgers`
 
 export const repair = (program: Command, run: Run): Command =>
@@ -38,20 +44,32 @@ export const repair = (program: Command, run: Run): Command =>
     .description('save and rebuild what can be of a damaged store')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
+    .option('--closes <file>', 'ledger closes, from which lost records are taken; - is standard input', someText)
     .option('--cut', 'discard the first ledger that cannot be saved, and all later ones; if that is the oldest, everything')
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
-    .action((options: Options) => run((io) => mend(io, options).catch(damaged)))
+    .action((options: Options) => run((io) => mend(io, options).catch(damaged).finally(left(io, options))))
 
-async function mend(io: Io, { json = false, cut = false, ...where }: Options): Promise<number> {
+/** Standard input waiting for more would keep the process from exiting. */
+const left =
+  (io: Io, { closes }: Options) =>
+  (): void => {
+    if (closes === '-') io.stdin.destroy()
+  }
+
+async function mend(io: Io, { json = false, cut = false, closes: file, ...where }: Options): Promise<number> {
+  const files = file === undefined ? [] : [file]
+  await checkInputs(io, files)
   const salvaged = await onFiles(io, (options) => salvageStore(where, options))
-  const files = salvaged?.kept === undefined ? undefined : salvaged
+  const fresh = salvaged?.kept === undefined ? undefined : salvaged
   // What was lost with the files is told even if the repair is stopped.
-  if (files && !json) await print(io, `${filesSummary(files)}\n`)
+  if (fresh && !json) await print(io, `${filesSummary(fresh)}\n`)
   const store = await openStore(where, { mustExist: true, damaged: true })
   try {
-    const report = await verified(io, json, (options) => repairStore(store, { ...options, cut }))
-    await print(io, json ? `${JSON.stringify({ ...report, ...(files && { files }) })}\n` : `${summary(report)}\n`)
+    const report = await verified(io, json, (options) =>
+      repairStore(store, { ...options, cut, ...(file !== undefined && { closes: () => closesOf(io, files) }) }),
+    )
+    await print(io, json ? `${JSON.stringify({ ...report, ...(fresh && { files: fresh }) })}\n` : `${summary(report)}\n`)
     return report.lost.length === 0 ? exits.ok : exits.damaged
   } finally {
     await store.close()
@@ -63,7 +81,7 @@ function filesSummary({ faults, lost, entries, kept }: SalvageReport): string {
   return [...faults.map(fileLineOf), ...cannot, `files salvaged: ${digits(entries)} values; the damaged files are in ${kept}`].join('\n')
 }
 
-function summary({ repaired, lost, cutAfter, after }: RepairReport): string {
+function summary({ repaired, lost, unfit = [], cutAfter, after }: RepairReport): string {
   const held = after.last === undefined ? 'no ledgers' : `ledgers ${after.oldest} to ${after.last}`
   const cut =
     cutAfter === undefined
@@ -73,5 +91,11 @@ function summary({ repaired, lost, cutAfter, after }: RepairReport): string {
         : `; history was cut after ledger ${cutAfter}, ingest again from there`
   const rest = `${held}${cut}${restOf(after.unfinished)}`
   if (lost.length === 0) return `repaired: ${digits(repaired)} values; ${rest}`
-  return ['cannot be saved:', ...lost.map(lineOf), `${digits(repaired)} values repaired, ${digits(lost.length)} LOST; ${rest}`].join('\n')
+  const refused = unfit.map(({ ledger, reason }) => `ledger ${ledger} was given: ${reason}`)
+  return [
+    'cannot be saved:',
+    ...lost.map(lineOf),
+    ...refused,
+    `${digits(repaired)} values repaired, ${digits(lost.length)} LOST; ${rest}`,
+  ].join('\n')
 }
