@@ -18,6 +18,9 @@ const STEP = 7919
 
 /** Above 16 MiB, which is the most that several protocols and databases take at once; others take 1, 4 or 10. */
 const MANY_BYTES = 17 << 20
+/** A byte more than 24 bits count. */
+const LONG = (1 << 24) + 1
+
 /** What a large value has; a store of small ones is tried with as many of them as a batch of that many bytes has. */
 const LARGE = 65_536
 
@@ -36,6 +39,23 @@ async function scanned(store: Store, entries: readonly Entry[], reverse: boolean
 }
 
 export const bulkLaws = (law: MakeLaw, subject: StoreSubject): Law[] => [
+  law('a value of more than 16 MiB comes back whole, unless the store names a limit', async (_, own) => {
+    if ((own.capabilities.maxValueBytes ?? LONG) < LONG) return 'the store takes no values as large'
+    const entries: Entry[] = [
+      [numbered(1), bytes(1)],
+      [numbered(2), filled(LONG, 2)],
+      [numbered(3), bytes(3)],
+    ]
+    const look = async (store: Store): Promise<void> => {
+      const what = `after a write of a value of ${LONG} bytes`
+      first([await store.get(numbered(2))], [entries[1]![1]], `get ${what}`)
+      await scanned(store, entries, false, `a scan ${what}`)
+    }
+    const store = plainly(own)
+    await store.write(entries, { durable: true })
+    await look(store)
+    return void (await afterReopen(own, subject, look))
+  }),
   law('a batch of 17 MiB applies whole, and one getMany and one scan return as much', async (_, own) => {
     const length = Math.min(LARGE, own.capabilities.maxValueBytes ?? LARGE)
     const size = MANY_BYTES / LARGE

@@ -1,15 +1,12 @@
-/** Laws of what a store may have besides: a note, compaction, limits, and something below it that can fail. */
+/** Laws of what a store may have besides a note: compaction, limits, and something below it that can fail. */
 import fc from 'fast-check'
 import { FolioError } from '../../src/errors.ts'
 import type { KeyRange, MaybePromise, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { checked, closing, given as fromSubject, newestCall } from './store-answers.ts'
+import { given as fromSubject, newestCall } from './store-answers.ts'
 import { agrees, count, fill, holds, inChunks, type MakeLaw, modelOf, property, refused, same, show, wipe } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
-import { forms } from './store-forms.ts'
 import { bytes, everything, filled, LEAST, materialFor, numbered, order } from './store-model.ts'
-
-const NO_NOTE = 'the store has no `note`'
 
 /** More than a compact may move in one go: all of it held, and then what lies at its bounds, and right outside them, with most between deleted. */
 async function ofThousands(store: Store, compact: (range: KeyRange) => Promise<unknown>): Promise<void> {
@@ -77,49 +74,6 @@ export const compactLaw = (law: MakeLaw): Law =>
     )
     await holds(store, modelOf([...model.entries, [bytes(0xff), bytes(1)]]))
   })
-
-export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
-  law('a note gives back what was last written to it; it lies beside the data, and changes to the data do not affect it', async (store) => {
-    const { note } = store
-    if (!note) return NO_NOTE
-    same(await note.read(), undefined, 'a note that was never written')
-    const model = await fill(store, count(20))
-    for (const [seed, length] of [90, 1, 200, 64, 300].entries()) {
-      const given = forms[seed % forms.length]![1](filled(length, seed))
-      await note.write(given, ...(seed % 2 === 0 ? [] : [{ durable: seed % 4 === 1 }]))
-      given.fill(0xee)
-      for (const out of [await note.read(), await note.read()]) {
-        same(out, filled(length, seed), `a note of ${length} bytes`)
-        out!.fill(0xee)
-      }
-      await holds(store, model)
-    }
-    await wipe(store)
-    same(await note.read(), filled(300, 4), 'the note, once all entries are deleted')
-    // The last one is what stays, even if it did not wait for those before it.
-    for (let round = 0; round < 5; round++) {
-      const notes = [60, 90, 30].map((length, n) => filled(length, 10 * round + n))
-      await Promise.all(notes.map(async (each, n) => note.write(each, { durable: n === 1 })))
-      same(await note.read(), notes[2], 'the note, of three that were written without waiting for each other')
-    }
-  }),
-  law(
-    'a reopen finds the note that was last written, even if no data were written since',
-    async (store, own) => {
-      if (!store.note) return NO_NOTE
-      await store.write([[bytes(1), bytes(1)]], { durable: true })
-      await store.note.write(filled(90))
-      await store.note.write(filled(60, 7), { durable: true })
-      await store.close()
-      const again = checked(await fromSubject('reopen', () => reopen!(own)))
-      await closing(again, async () => {
-        if (!again.note) throw new Error('expected a store with a note again, as the one before had')
-        same(await again.note.read(), filled(60, 7), 'the note')
-      })
-    },
-    reopen ? undefined : 'the subject cannot reopen its store',
-  ),
-]
 
 export const limitLaw = (law: MakeLaw): Law =>
   law(

@@ -1,8 +1,8 @@
 /** Laws of a store's life: closing, and what remains of it. */
 import { hasCode } from '../../src/errors.ts'
-import type { MaybePromise, Store } from '../../src/store.ts'
+import type { MaybePromise, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { checked, given, opened, unfailing } from './store-answers.ts'
+import { checked, closing, given, opened, unfailing } from './store-answers.ts'
 import { count, fill, type MakeLaw, refused, same, turn } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, type Model, materialFor, numbered } from './store-model.ts'
@@ -40,7 +40,47 @@ function whileItCloses(store: Store, model: Model): Promise<void>[] {
   ]
 }
 
-export const closeLaws = (law: MakeLaw): Law[] => [
+/** Half of what is deleted, so that there is something to compact. */
+const halved = async (store: Store): Promise<Model> => {
+  const model = await fill(store, count(500))
+  const deletes = model.entries.filter((_, n) => n % 2 === 0).map(([key]): Write => [key, undefined])
+  await store.write(deletes, { durable: false })
+  model.write(deletes)
+  return model
+}
+
+/** Each call that a close may meet with no other under way, which would have it wait by chance. */
+const alone: Readonly<Record<string, (store: Store, model: Model) => MaybePromise<unknown> | undefined>> = {
+  'a get': (store, model) => store.get(model.entries[0]![0]),
+  'a getMany': (store, model) => store.getMany(model.entries.map(([key]) => key)),
+  'a scan': (store) => store.scan(everything, { limit: 400 }),
+  'a write': (store) => store.write([[bytes(0xff), bytes(1)]], { durable: false }),
+  'a durable write': (store) => store.write([[bytes(0xff), bytes(1)]], { durable: true }),
+  'a compact': (store) => store.compact?.({ gte: bytes(), lt: bytes(0xff) }),
+  'a write of the note': (store) => store.note?.write(bytes(1)),
+  'a durable write of the note': (store) => store.note?.write(bytes(1), { durable: true }),
+  'a read of the note': (store) => store.note?.read(),
+}
+
+export const closeLaws = (law: MakeLaw, subject: StoreSubject): Law[] => [
+  law('whatever is in flight alone is over before a close is', async () => {
+    for (const [name, call] of Object.entries(alone)) {
+      const store = checked(await opened('open', () => subject.open(), subject))
+      await closing(store, async () => {
+        const model = await halved(store)
+        let isOver = false
+        const over = (async () => call(store, model))().then(() => {
+          isOver = true
+        })
+        await Promise.all([
+          over,
+          (async () => store.close())()
+            .then(turn)
+            .then(() => same(isOver, true, `whether ${name} was over when the close had resolved`)),
+        ])
+      })
+    }
+  }),
   law('a close waits for the reads and writes in flight, and a second close changes nothing', async (store) => {
     const { filled } = materialFor(store.capabilities)
     const model = await fill(store, count(500))

@@ -353,6 +353,12 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     /^after a reopen: a scan after 272 writes of 65536 bytes, into an empty store: expected 273 answers, got 1$/,
   ],
   [
+    'a value of more than 16 MiB',
+    'keeps the length of a value in 24 bits of its file',
+    () => over(replaying((batch) => batch.map(([key, value]): Write => [key, value?.subarray(0, value.length % 2 ** 24)]))),
+    /^after a reopen: get after a write of a value of 16777217 bytes: expected at index 0: </,
+  ],
+  [
     KILLED,
     'keeps everything in memory until it is closed',
     () => over({ killed: () => [] }),
@@ -472,6 +478,48 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   [NOTED, 'no longer has a `note` then', () => over({ noted: () => undefined })],
   ['a reopen finds the note', 'loses its note', () => over({ reopen: () => ({ note: noteInMemory() }) })],
   ['a reopen finds the note', 'no longer has a `note`', () => over({ reopen: () => ({ note: undefined as never }) })],
+  [
+    'a reopen finds the note',
+    'writes its note when it closes, though it may not have read it',
+    () =>
+      over({
+        reopen({ note }) {
+          let known = new Uint8Array()
+          const keep = (bytes: Uint8Array): Uint8Array => {
+            known = new Uint8Array(bytes)
+            return bytes
+          }
+          return {
+            note: {
+              read: () => keep((note.read() as Uint8Array | undefined) ?? known),
+              write: (bytes, options) => note.write(keep(bytes), options),
+            },
+            close: () => note.write(known),
+          }
+        },
+      }),
+    /^after that: the note: expected <.*>, got <>$/,
+  ],
+  [
+    'a reopen finds the note',
+    'keeps a note that is not durable in memory alone, once it was opened again',
+    () =>
+      over({
+        reopen({ note }) {
+          let newest: Uint8Array | undefined
+          return {
+            note: {
+              read: () => newest ?? note.read(),
+              write(bytes, options) {
+                newest = new Uint8Array(bytes)
+                return options?.durable ? note.write(bytes, options) : undefined
+              },
+            },
+          }
+        },
+      }),
+    /^after a reopen, since which it was written twice: the note: expected </,
+  ],
   [
     'a failure below',
     'passes on the errors of its disk as they are',

@@ -49,6 +49,22 @@ const open =
     return { ...right, note: { ...right.note, [call]: note[call] } }
   }
 
+/** A store whose close waits for its writes, which take a while, and for nothing else. */
+const waitingForWrites =
+  (change: Mutant): Mutant =>
+  (store) => {
+    let writing: Promise<unknown> = Promise.resolve()
+    return {
+      write(batch, options) {
+        const done = later(20).then(() => store.write(batch, options))
+        writing = Promise.allSettled([writing, done])
+        return done
+      },
+      close: () => writing.then(() => store.close()),
+      ...change(store),
+    }
+  }
+
 /** Deletes the entries of a range, and returns them. */
 const remove = (store: Store, { gte, lt }: KeyRange): readonly Write[] => {
   const held = dump(store).filter(([key]) => Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0)
@@ -302,6 +318,29 @@ export const storesWithMore: readonly FaultyStore[] = [
       }
       return { ...right, note: { ...right.note, write } }
     },
+  ],
+  [
+    'whatever is in flight alone',
+    'closes while it compacts, unless it also writes',
+    waitingForWrites(() => ({ compact: () => later(10) })),
+    /^whether a compact was over when the close had resolved: expected true, got false$/,
+  ],
+  [
+    'whatever is in flight alone',
+    'closes while its note is written durably, unless it also writes an entry',
+    waitingForWrites((store) => {
+      const { note } = closing(store, noteInMemory())
+      return {
+        note: { ...note, write: (bytes, options) => (options?.durable ? later(10).then(() => note.write(bytes)) : note.write(bytes)) },
+      }
+    }),
+    /^whether a durable write of the note was over when the close had resolved: /,
+  ],
+  [
+    'whatever is in flight alone',
+    'closes while it scans, unless it also writes',
+    waitingForWrites((store) => ({ scan: (...asked) => later(10).then(() => store.scan(...asked)) })),
+    /^scan from .*: expected an answer; got CLOSED|^whether a scan was over/,
   ],
   ['after the close', 'still reads its note after the close', open('read'), /^note\.read: expected CLOSED, got the answer /],
   [

@@ -25,6 +25,12 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, 65_535)])),
   ],
   [
+    'a value of more than 16 MiB',
+    'keeps the length of a value in 24 bits',
+    changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, value.length % 2 ** 24)])),
+    /^get after a write of a value of 16777217 bytes: expected at index 0: </,
+  ],
+  [
     'values of any size',
     'takes an empty value for a delete',
     changedBatch((batch) => batch.map(([key, value]) => [key, value?.length ? value : undefined])),
