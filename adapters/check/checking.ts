@@ -38,6 +38,8 @@ export class Checking {
   noStream: string | undefined
   private readonly client: Client
   private readonly isOurs: boolean
+  /** Why laws are not checked, by their names. */
+  private readonly declined: ReadonlyMap<string, string>
   /** How often a law is checked before it is said to be broken. */
   private readonly tries: number
   private rows: Row[] = []
@@ -45,9 +47,10 @@ export class Checking {
   private readonly judged = new Map<string, string | undefined>()
 
   /** @param changes it lists what is there now, which may change between two requests */
-  constructor(client: Client, isOurs: boolean, changes = false) {
+  constructor(client: Client, isOurs: boolean, changes = false, declined: ReadonlyMap<string, string> = new Map()) {
     this.client = client
     this.isOurs = isOurs
+    this.declined = declined
     this.tries = changes ? 3 : 1
   }
 
@@ -64,6 +67,7 @@ export class Checking {
   }
 
   async law(law: string, check: Check): Promise<void> {
+    if (this.declined.has(law)) return
     const row: Row = { law, check, result: undefined, spent: false }
     this.rows.push(row)
     await this.run(row)
@@ -113,7 +117,7 @@ export class Checking {
 
   private judge(url: string, accept: string | undefined, answer: Answer): void {
     for (const { name, judge } of answerLaws) {
-      if (this.judged.get(name) !== undefined) continue
+      if (this.judged.get(name) !== undefined || this.declined.has(name)) continue
       const found = judge(url, accept, answer)
       if (found !== false) this.judged.set(name, found === true ? undefined : `${url}: ${found}`)
     }

@@ -43,8 +43,10 @@ export function tellSkipped(context: unknown, reason: string): void {
   if (typeof test?.skip === 'function') test.skip(reason)
 }
 
+type Named = Pick<Law, 'name'>
+
 /** @throws BAD_REQUEST if the name belongs to no law, or begins several */
-function lawNamed(laws: readonly Law[], start: string): Law {
+function lawNamed(laws: readonly Named[], start: string): Named {
   const found = laws.filter(({ name }) => name.startsWith(start))
   const [law = found.find(({ name }) => name === start)] = found.length === 1 ? found : []
   if (law) return law
@@ -53,18 +55,24 @@ function lawNamed(laws: readonly Law[], start: string): Law {
 }
 
 /**
- * Marks the laws that are declined.
+ * Why laws are declined, by their whole names.
  * @throws BAD_REQUEST, field `declined`, if a name fits none of these laws or several, or is declined without a reason
  */
-export function decline(laws: readonly Law[], declined: Declined = {}): Law[] {
-  const reasons = new Map<Law, string>()
+export function reasonsOf(laws: readonly Named[], declined: Declined = {}): ReadonlyMap<string, string> {
+  const reasons = new Map<string, string>()
   for (const [start, reason] of Object.entries(declined)) {
-    const law = lawNamed(laws, start)
+    const { name } = lawNamed(laws, start)
     if (typeof reason !== 'string' || reason.trim() === '') refuse(`a declined law must say why: "${start}…"`)
-    reasons.set(law, reason)
+    reasons.set(name, reason)
   }
+  return reasons
+}
+
+/** Marks the laws that are declined. @throws as {@link reasonsOf} */
+export function decline(laws: readonly Law[], declined?: Declined): Law[] {
+  const reasons = reasonsOf(laws, declined)
   return laws.map((law) => {
-    const skip = reasons.get(law) ?? law.skip
+    const skip = reasons.get(law.name) ?? law.skip
     return skip === undefined ? law : { ...law, skip }
   })
 }

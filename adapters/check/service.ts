@@ -1,7 +1,7 @@
 /** Checks a whole service over HTTP, listing by listing, within bounds, while it may grow. */
 import { OptionRules } from '../../src/index.ts'
 import { type Bounded, EMPTY, pagingAlgebra, remember } from './algebra.ts'
-import { formLaws } from './answers.ts'
+import { answerLaws, formLaws } from './answers.ts'
 import { BELONGS, belonging } from './belongs.ts'
 import { Checking, type LawResult, whyNot } from './checking.ts'
 import { type Bounds, boundDefaults, Client, Exhausted } from './client.ts'
@@ -9,7 +9,7 @@ import { discover, kindOf } from './discover.ts'
 import { Ends, type FormLaw, type Listed, listAt, otherMake, recordAt, Site } from './document.ts'
 import { filterLaws } from './filters.ts'
 import { halListing, largestLimit, listingOf } from './hal.ts'
-import { COUNT } from './law.ts'
+import { COUNT, type Declined, reasonsOf } from './law.ts'
 import { problemLaws, siteLaws } from './problems.ts'
 import { streamLaws } from './streams.ts'
 
@@ -20,6 +20,11 @@ export interface ServiceOptions extends Bounds {
   readonly window?: number | undefined
   /** The largest limit that is requested. Default: 200, or less if the service accepts less. */
   readonly maxLimit?: number | undefined
+  /**
+   * Laws that the service does not keep, each by a beginning of its name that no other law shares, with the reason: none of its listings is checked for
+   * them. What is wrong with the first page of a listing is told even so.
+   */
+  readonly declined?: Declined | undefined
   /** Called with every listing when it is done. */
   readonly onListing?: ((result: ListingResult) => void) | undefined
 }
@@ -42,7 +47,10 @@ export interface ServiceReport {
   readonly listings: readonly ListingResult[]
   /** Of the service as a whole. */
   readonly laws: readonly LawResult[]
-  /** What was not checked at all, and why: where links lead to another origin; laws of the service document, if the service is of another make. */
+  /**
+   * What was not checked at all, and why: laws that were declined; where links lead to another origin; laws of the service document, if the service is
+   * of another make.
+   */
   readonly passedOver: readonly string[]
   readonly requests: number
   readonly seconds: number
@@ -68,7 +76,7 @@ export class NoListing extends Error {
 const serviceOptions = new OptionRules<ServiceOptions>('checkService', {
   ...{ listings: COUNT, window: COUNT, maxLimit: COUNT },
   ...{ requests: COUNT, ms: { least: 1, of: 'milliseconds' } },
-  ...{ onListing: 'callback', signal: 'signal', fetch: 'callback', headers: 'object' },
+  ...{ declined: 'object', onListing: 'callback', signal: 'signal', fetch: 'callback', headers: 'object' },
 })
 
 const STAYS = pagingAlgebra.at(-1)!.name
@@ -78,6 +86,9 @@ const isBook = (kind: string): boolean => /\/(?:offers|order_book)$/.test(kind.r
 
 /** What a listing of a service that keeps the document is checked for, besides its paging. */
 export const listedLaws: readonly FormLaw[] = [...formLaws, ...filterLaws, ...problemLaws, ...streamLaws]
+
+/** Whatever may be declined. */
+const allLaws: readonly { readonly name: string }[] = [...pagingAlgebra, { name: BELONGS }, ...listedLaws, ...siteLaws, ...answerLaws]
 
 /** A listing, and all that is checked of it. */
 class ListingCheck {
@@ -89,17 +100,19 @@ class ListingCheck {
   readonly url: string
   private readonly site: Site
   private readonly isOurs: boolean
+  private readonly declined: ReadonlyMap<string, string>
   /** Reads again what the listing held at first; or why it does not. */
   private look: (() => Promise<void>) | string = BOOK
 
   /** @param isOurs whether the service keeps the document */
-  constructor(client: Client, url: string, site: Site, isOurs: boolean) {
+  constructor(client: Client, url: string, site: Site, isOurs: boolean, declined: ReadonlyMap<string, string>) {
     this.client = client
     this.url = url
     this.site = site
     this.isOurs = isOurs
+    this.declined = declined
     this.kind = kindOf(url)
-    this.checking = new Checking(client, isOurs, isBook(this.kind))
+    this.checking = new Checking(client, isOurs, isBook(this.kind), declined)
   }
 
   /** The algebra of paging, but for what is seen only later. */
@@ -123,7 +136,8 @@ class ListingCheck {
       return
     }
     // What is wrong with the very first page is wrong with every law.
-    await checking.law(pagingAlgebra[0]!.name, () => Promise.reject(unread))
+    const law = pagingAlgebra.find(({ name }) => !this.declined.has(name)) ?? pagingAlgebra[0]!
+    await checking.law(law.name, () => Promise.reject(unread))
   }
 
   /** What it holds now is compared with what it held when the check began, after everything else. */
@@ -166,6 +180,7 @@ function whyUnread(error: unknown): string {
  */
 export async function checkService(url: string, options: ServiceOptions = {}): Promise<ServiceReport> {
   const { onListing, ...given } = serviceOptions.check(options)
+  const declined = reasonsOf(allLaws, given.declined)
   const { listings: most = serviceDefaults.listings, window = serviceDefaults.window, maxLimit = serviceDefaults.maxLimit } = given
   const client = new Client(given)
   client.share(0.3)
@@ -182,7 +197,7 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
   const base = (listAt(url) ?? recordAt(url))?.base ?? (isOne ? undefined : url.replace(/[?#].*/, '').replace(/\/$/, ''))
   const foreign = await otherMake(client, base)
   const site = new Site(client, base ?? '')
-  const all = urls.map((one) => new ListingCheck(client, one, site, foreign === undefined))
+  const all = urls.map((one) => new ListingCheck(client, one, site, foreign === undefined, declined))
 
   // What comes after paging needs the more, the more there is to check.
   const later = foreign === undefined ? 1.5 : 1.1
@@ -198,7 +213,7 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
   )
   for (const one of all) await one.checking.law(BELONGS, () => belongs(one.url))
 
-  const whole = new Checking(client, foreign === undefined)
+  const whole = new Checking(client, foreign === undefined, false, declined)
   client.share(0.15)
   if (foreign === undefined && !isOne) for (const { name, check } of siteLaws) await whole.law(name, () => check(client, site, first))
   for (const [n, one] of all.entries()) {
@@ -221,10 +236,20 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
   const counted = countedLaws({ laws, listings })
   const count = (wanted: LawResult['outcome']): number => counted.filter(({ outcome }) => outcome === wanted).length
   return {
-    ...{ url, listings, laws, passedOver: passedOver(elsewhere, foreign, all), requests: client.requests, seconds: client.elapsed / 1000 },
+    ...{
+      url,
+      listings,
+      laws,
+      passedOver: [...told(declined), ...passedOver(elsewhere, foreign, all)],
+      requests: client.requests,
+      seconds: client.elapsed / 1000,
+    },
     ...{ broken: count('broken'), unchecked: count('unchecked') },
   }
 }
+
+const told = (declined: ReadonlyMap<string, string>): string[] =>
+  Array.from(declined, ([law, reason]) => `"${law}", which was declined: ${reason}`)
 
 /** What was not checked because it is at another place, or because a service is of another make. */
 function passedOver(elsewhere: string | undefined, foreign: string | undefined, all: readonly ListingCheck[]): string[] {

@@ -287,6 +287,8 @@ describe('the options of laws', () => {
     for (const [name, value] of [...counts, ['ms', '60'], ['onListing', 5], ['signal', {}], ['fetch', 'x'], ['headers', 'x']] as const)
       await expect(checkService('http://service.example', { [name!]: value })).rejects.toThrow(refuse(name as string))
     await expect(checkService('http://service.example', { request: 5 } as object)).rejects.toThrow(refuse('request'))
+    for (const declined of [null, { 'no such law': 'why' }, { 'any limit splits': ' ' }])
+      await expect(checkService('http://service.example', { declined } as never)).rejects.toThrow(refuse('declined'))
   })
 
   test.each([

@@ -1,6 +1,9 @@
 /** What a check finds by comparing the listings of a service with each other: a correct service passes, and faulty ones are rejected. */
 import { beforeAll, describe, expect, test } from 'vitest'
+import { pagingAlgebra } from '../../adapters/check/algebra.ts'
+import { answerLaws } from '../../adapters/check/answers.ts'
 import { BELONGS } from '../../adapters/check/belongs.ts'
+import { siteLaws } from '../../adapters/check/problems.ts'
 import { generate } from '../../adapters/generate/index.ts'
 import { type CoreOptions, createHandler } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -44,6 +47,34 @@ describe('a correct service passes', () => {
       expect.arrayContaining(['/effects', '/accounts/{}/operations', '/ledgers/{}/transactions'].map((kind) => below + kind)),
     )
   })
+})
+
+test.for(faultyServices.slice(0, 4))('"%s", once it is declined, is not checked of a service that %s', async ([law, , spoil]) => {
+  const options = { fetch: spoil(serviceOf()), requests: 1500, window: 20 }
+  const declined = { [law.slice(0, -1)]: 'we know' }
+  const report = await checkService(BASE, { ...options, declined })
+  const said = [...report.laws, ...report.listings.flatMap(({ laws }) => laws)].map((one) => one.law)
+  expect(said).not.toContain(law)
+  expect(said).toContain(pagingAlgebra.find(({ name }) => name !== law)!.name)
+  expect(report.passedOver).toEqual([`"${law}", which was declined: we know`])
+})
+
+test('laws of single answers, and of the service as a whole, can be declined; a listing that cannot be read is told of even so', async () => {
+  const names = [answerLaws[0]!.name, siteLaws[0]!.name]
+  const all = await checkService(BASE, { fetch: serviceOf(), requests: 800 })
+  const lawsOf = ({ laws, listings }: ServiceReport) => new Set([...laws, ...listings.flatMap((one) => one.laws)].map(({ law }) => law))
+  expect(names.every((name) => lawsOf(all).has(name))).toBe(true)
+  const some = await checkService(BASE, {
+    fetch: serviceOf(),
+    requests: 800,
+    declined: Object.fromEntries(names.map((name) => [name, 'so'])),
+  })
+  expect(names.some((name) => lawsOf(some).has(name))).toBe(false)
+  const serve = serviceOf()
+  const fetch = async (url: string, init?: RequestInit): Promise<Response> =>
+    /effects/.test(url) ? Response.json({ _embedded: { records: [5] }, _links: {} }) : serve(url, init)
+  const report = await checkService(BASE, { fetch, requests: 800, declined: { [pagingAlgebra[0]!.name]: 'so' } })
+  expect(broken(report)).toContain(pagingAlgebra[1]!.name)
 })
 
 test('nothing is said of a service whose tokens count the records of each listing', async () => {
