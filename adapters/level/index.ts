@@ -104,7 +104,7 @@ class LevelStore implements Store {
     this.location = location
     this.step = step
     this.told = keepsBytes(db) ? {} : encodings
-    this.capabilities = { name: 'level', sync: getSync, persistent: permanence, shared: false }
+    this.capabilities = { name: 'level', sync: getSync, persistent: permanence, shared: false, location }
   }
 
   get(key: Uint8Array): MaybePromise<Uint8Array | undefined> {

@@ -43,7 +43,7 @@ export async function lmdb(location: string | URL, options: LmdbOptions = {}): P
 }
 
 class LmdbStore implements Store {
-  readonly capabilities = { name: 'lmdb', sync: true, persistent: true, shared: true, maxKeyBytes: MAX_KEY_BYTES } as const
+  readonly capabilities
   readonly note: NonNullable<Store['note']>
   private readonly db: Database
   private readonly gate: Gate
@@ -61,6 +61,7 @@ class LmdbStore implements Store {
     this.db = db
     this.gate = gate
     this.location = location
+    this.capabilities = { name: 'lmdb', sync: true, persistent: true, shared: true, maxKeyBytes: MAX_KEY_BYTES, location } as const
     this.calls = new Calls(location, async (error) => failure(await reasonOf(error), location))
     this.checkHeld = heldIn(location, [DATA, LOCK])
     this.note = this.calls.note(noteIn(location, this.checkHeld, ownName()))

@@ -1,12 +1,16 @@
 /** Whoever has several stores is told by an error which one it is about, whatever found that out: the store, or the engine. */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
+import { level } from '../../adapters/level/index.ts'
+import { lmdb } from '../../adapters/lmdb/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { utf8 } from '../../src/bytes.ts'
 import { copyStore, FolioError, networkOf, openLedger, type Store, verifyStore } from '../../src/index.ts'
 import { catalogueOf } from '../../src/ingest/identity.ts'
 import { encodeFormat, encodeHighWater, encodeIntent } from '../../src/layout/head.ts'
 import { FORMAT, HEAD, INTENT } from '../../src/layout/keys.ts'
+import { directory } from '../support/directory.ts'
 import { errorOf } from '../support/errors.ts'
 
 /** A store that says where it is, or does not. */
@@ -94,4 +98,14 @@ test('what a store says of itself stays, and what is no error of ours is not tou
   const cause = new Error('the disk')
   const bare = await errorOf(() => openLedger(at(memoryDisk(), 'here', fails(new FolioError('STORE_FAILED', {}, cause)))))
   expect([bare.code, bare.fields, bare.cause]).toEqual(['STORE_FAILED', { location: 'here' }, cause])
+})
+
+test.each([
+  ['LevelDB', level],
+  ['LMDB', lmdb],
+])('a store over %s says which directory it is', async (_, storeIn) => {
+  const path = join(directory(), 'data')
+  await (await openLedger(storeIn(path), { network: 'one' })).close()
+  const { code, fields } = await errorOf(() => openLedger(storeIn(path), { network: 'two' }))
+  expect([code, fields]).toEqual(['STORE_NETWORK', { found: 'one', expected: 'two', location: path }])
 })
