@@ -5,6 +5,7 @@ export { type DescribeOptions, describeStore, type StoreDescription } from './au
 export { refuseForeign } from './audit/foreign.ts'
 export { networkOf } from './audit/network.ts'
 export type { LedgerRange } from './audit/range.ts'
+export type { ClosesOf, UnfitClose } from './audit/refill.ts'
 export { type RepairOptions, type RepairReport, repairStore } from './audit/repair.ts'
 export type { Fault, VerifyOptions, VerifyProgress, VerifyReport } from './audit/report.ts'
 export { verifyStore } from './audit/verify.ts'

@@ -27,7 +27,7 @@ import { readBlock } from './rebuild.ts'
 export type ClosesOf = (lost: Required<LedgerRange>) => Iterable<LedgerClose> | AsyncIterable<LedgerClose>
 
 /** A close that is of no use, and why. */
-export interface Unfit {
+export interface UnfitClose {
   readonly ledger: number
   readonly reason: string
 }
@@ -41,7 +41,7 @@ interface After {
 
 /** Closes that are asked for once. An error of them is kept until the repair is done with all else: unfinished, the store could not be opened. */
 export class Given {
-  readonly unfit: Unfit[] = []
+  readonly unfit: UnfitClose[] = []
   error: unknown
   private closes: ClosesOf | undefined
 
@@ -67,7 +67,7 @@ export class Given {
  * @param unfit closes that are of no use are added here
  * @throws BAD_REQUEST if what `closesOf` gives cannot be iterated, and what that throws
  */
-async function refill(context: Context, closesOf: ClosesOf, unfit: Unfit[]): Promise<Write[]> {
+async function refill(context: Context, closesOf: ClosesOf, unfit: UnfitClose[]): Promise<Write[]> {
   const sequences = [...context.lost].sort((a, b) => a - b)
   if (sequences.length === 0) return []
   const found = await fitting(context, closesOf({ from: sequences[0]!, to: sequences.at(-1)! }), unfit)
@@ -89,7 +89,7 @@ async function refill(context: Context, closesOf: ClosesOf, unfit: Unfit[]): Pro
 async function fitting(
   { lost, store, findings }: Context,
   closes: ReturnType<ClosesOf>,
-  unfit: Unfit[],
+  unfit: UnfitClose[],
 ): Promise<ReadonlyMap<number, EncodedClose>> {
   const found = new Map<number, EncodedClose>()
   for await (const close of checkCloses(closes)) {

@@ -22,7 +22,7 @@ import { listOf } from './lists.ts'
 import { rebuildBases, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildPruned, type Unsure } from './rebuild.ts'
 import { rebuildHead } from './rebuild-head.ts'
 import { rebuildLists } from './rebuild-lists.ts'
-import { type ClosesOf, Given, type Unfit } from './refill.ts'
+import { type ClosesOf, Given, type UnfitClose } from './refill.ts'
 import {
   type Fault,
   FORGOTTEN,
@@ -58,7 +58,7 @@ export interface RepairReport {
   /** What could not be saved. */
   readonly lost: readonly Fault[]
   /** Closes that were given and are not those that were appended, or cannot be shown to be. */
-  readonly unfit?: readonly Unfit[]
+  readonly unfit?: readonly UnfitClose[]
   /** The newest ledger after history was cut, 0 if none is left; those after it have to be ingested again. */
   readonly cutAfter?: number
   /** The audit at the end. What the store once held and has lost is no longer expected; a rollback or pruning is left to the next open. */
