@@ -32,11 +32,10 @@ export interface UnfitClose {
   readonly reason: string
 }
 
-/** How much there was of everything after a ledger. */
+/** How much there was of everything after a ledger. What else the row of the next one begins from went with the ledgers that were pruned. */
 interface After {
   readonly counts: readonly number[]
-  readonly topOffer: string
-  readonly filed: number
+  readonly row?: { readonly topOffer: string; readonly filed: number }
 }
 
 /** Closes that are asked for once. An error of them is kept until the repair is done with all else: unfinished, the store could not be opened. */
@@ -111,13 +110,13 @@ function whyNot(encoded: EncodedClose | undefined, digest: Uint8Array | undefine
     : 'the digest that would prove the close is lost as well'
 }
 
-/** What the ledger log says of a ledger; undefined if that is lost, or was pruned. */
+/** What the head or the ledger log says of a ledger; undefined if that is lost. */
 async function afterLedger({ reader, head }: Context, sequence: number): Promise<After | undefined> {
-  if (sequence < head.oldest) return head.oldest === head.first ? { counts: head.since, topOffer: '0', filed: 0 } : undefined
+  if (sequence < head.oldest) return { counts: head.since, ...(head.oldest === head.first && { row: { topOffer: '0', filed: 0 } }) }
   return readable(() =>
     reader.run((read) => {
       const { block, at } = ledgerAt(read, sequence)
-      return { counts: countsAfter(read, sequence), topOffer: topOfferAt(block, at), filed: filedAt(block, at) }
+      return { counts: countsAfter(read, sequence), row: { topOffer: topOfferAt(block, at), filed: filedAt(block, at) } }
     }),
   )
 }
@@ -127,12 +126,14 @@ function place(close: EncodedClose, before: After, head: Head, rows: ReadonlyMap
   const next = before.counts.slice()
   for (const row of close.rows) rows.get(row.resource)!.set(next[row.resource.tag]!++, row)
   next[ledgers.tag]!++
-  let top = BigInt(before.topOffer)
-  for (const { id } of close.book) if (id > top) top = id
-  const after: After = { counts: next, topOffer: String(top), filed: before.filed }
+  if (!before.row) return { counts: next }
   // Lists may have been filed further by then. A rollback to here files that again.
-  rows.get(ledgers)!.set(close.sequence - head.first, close.ledgerRow(ledgerSides(after.counts, after.topOffer, after.filed)))
-  return after
+  const { filed } = before.row
+  let top = BigInt(before.row.topOffer)
+  for (const { id } of close.book) if (id > top) top = id
+  const topOffer = String(top)
+  rows.get(ledgers)!.set(close.sequence - head.first, close.ledgerRow(ledgerSides(next, topOffer, filed)))
+  return { counts: next, row: { topOffer, filed } }
 }
 
 const blocksOf = (log: Resource, rows: ReadonlyMap<number, Row>): Set<number> => {

@@ -6,6 +6,7 @@ import { type Entry, type LedgerClose, openLedger, type RepairOptions, repairSto
 import { blockKey, digestKey, INTENT } from '../../src/layout/keys.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { operations } from '../../src/resources/operation.ts'
+import { transactions } from '../../src/resources/transaction.ts'
 import { random } from '../stress/stress.ts'
 import { longCloses } from '../support/closes.ts'
 import { dump, everything, hex } from '../support/dump.ts'
@@ -103,6 +104,47 @@ test('any number of blocks, with whatever else is lost, are written again in one
   }
 })
 
+test('a block that is as it was some ledgers ago gets what it lacks', async () => {
+  const fileEvery = 1e6
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk), { fileEvery })
+  const older: (readonly Entry[])[] = []
+  for (const close of crowded) {
+    await ledger.append(close)
+    older.push((await memory(disk).scan(everything, { limit: 1e6 })).entries)
+  }
+  const whole = await dump(memory(disk))
+  const now = new Map(older.at(-1)!.map(([key, value]) => [hex(key), value]))
+  let stale = 0
+  for (const [key, value] of older.slice(0, -1).flatMap((entries) => blocksOf(entries))) {
+    // There are hundreds of them.
+    if (hex(now.get(hex(key))!) === hex(value) || stale++ % 6 !== 0) continue
+    const copy = diskOf(older.at(-1)!)
+    copy.write([[key, value]])
+    // Of what the block still has, no close is given.
+    const { lost } = await repairStore(memory(copy))
+    const ledgersLost = new Set(lost.map(({ ledger }) => ledger))
+    const given = crowded.filter(({ ledger }) => ledgersLost.has(ledger.sequence))
+    expect(await repairStore(memory(copy), { closes: () => given })).toMatchObject({ lost: [], after: { ok: true } })
+    expect([hex(key), await dump(memory(copy))]).toEqual([hex(key), whole])
+  }
+  expect(stale).toBeGreaterThan(10)
+})
+
+test('where a pruned history begins, all blocks but those with pruned records are written again', async () => {
+  const kind = { closes: long, fileEvery: 1, oldest: FIRST + 5 }
+  const entries = await entriesOf(kind)
+  const before = await dump(memory(diskOf(entries)))
+  // A ledger has 64 operations, in four whole blocks, and two transactions, in half a block.
+  const [cut] = blocksOf(entries).find(([key]) => key[1] === transactions.tag)!
+  for (const [key] of blocksOf(entries).filter(([key]) => [transactions.tag, operations.tag].includes(key[1]!))) {
+    const disk = diskOf(entries, key)
+    const { lost } = await repairStore(memory(disk), { closes: () => long })
+    expect([hex(key), lost.length > 0]).toEqual([hex(key), key === cut])
+    if (lost.length === 0) expect(await dump(memory(disk))).toEqual(before)
+  }
+})
+
 test('a copy gives them, in the range that is asked for', async () => {
   const entries = await entriesOf(kinds['half is filed']!)
   const backup = await openLedger(memory(diskOf(entries)))
@@ -181,6 +223,12 @@ test('what was not given is cut if that is asked for', async () => {
   const blocks = [0, 30].map((number) => blockKey(operations.tag, number))
   const disk = diskOf(entries, ...blocks)
   const upTo = kind.closes.slice(0, 4)
-  const { cutAfter, after } = await repairStore(memory(disk), { cut: true, closes: () => upTo })
+  let asked = 0
+  const closes = () => {
+    asked++
+    return upTo
+  }
+  const { cutAfter, after } = await repairStore(memory(disk), { cut: true, closes })
+  expect(asked).toBe(1)
   expect([cutAfter! >= FIRST + 3, after.ok, after.oldest]).toEqual([true, true, FIRST])
 })
