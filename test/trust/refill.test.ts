@@ -75,7 +75,7 @@ test.each(Object.entries(kinds))('a block of records that is lost is as it was, 
     const { lost } = await repairStore(memory(disk), { closes })
     expect([hex(key), asked.length]).toEqual([hex(key), 1])
     if (lost.length > 0) {
-      // It begins with records of ledgers that were pruned, of which nothing tells where they were.
+      // It begins with records of ledgers that were pruned, of which nothing tells where they were; or with the row that continues theirs.
       expect([hex(key), kind.oldest !== undefined, new Set(lost.map((fault) => fault.key))]).toEqual([hex(key), true, new Set([hex(key)])])
       left++
     } else if (key[1] === ledgers.tag) await isAsGood(disk, entries, kind)
@@ -83,6 +83,9 @@ test.each(Object.entries(kinds))('a block of records that is lost is as it was, 
     mended += lost.length === 0 ? 1 : 0
   }
   expect([mended > 10, left > 0]).toEqual([true, kind.oldest !== undefined])
+  const [oldest] = blocksOf(entries)[0]!
+  const { lost } = await repairStore(memory(diskOf(entries, oldest)), { closes: () => kind.closes })
+  expect([oldest[1], lost.length > 0]).toEqual([ledgers.tag, kind.oldest !== undefined])
 })
 
 test('any number of blocks, with whatever else is lost, are written again in one repair', async () => {
@@ -116,15 +119,14 @@ test('a block that is as it was some ledgers ago gets what it lacks', async () =
   const whole = await dump(memory(disk))
   const now = new Map(older.at(-1)!.map(([key, value]) => [hex(key), value]))
   let stale = 0
-  for (const [key, value] of older.slice(0, -1).flatMap((entries) => blocksOf(entries))) {
+  const versions = older.slice(0, -1).flatMap((entries, at) => blocksOf(entries).map(([key, value]) => [key, value, at] as const))
+  for (const [key, value, at] of versions) {
     // There are hundreds of them.
     if (hex(now.get(hex(key))!) === hex(value) || stale++ % 6 !== 0) continue
     const copy = diskOf(older.at(-1)!)
     copy.write([[key, value]])
-    // Of what the block still has, no close is given.
-    const { lost } = await repairStore(memory(copy))
-    const ledgersLost = new Set(lost.map(({ ledger }) => ledger))
-    const given = crowded.filter(({ ledger }) => ledgersLost.has(ledger.sequence))
+    // What the block still has need not be given, unless it says where the next ledger begins.
+    const given = key[1] === ledgers.tag ? crowded : crowded.slice(at + 1)
     expect(await repairStore(memory(copy), { closes: () => given })).toMatchObject({ lost: [], after: { ok: true } })
     expect([hex(key), await dump(memory(copy))]).toEqual([hex(key), whole])
   }
