@@ -252,7 +252,7 @@ test('opening and repairing a store refuse unknown options', async () => {
   })
   expect(await fields(() => repairStore(memory(), { cutt: true } as object))).toEqual({
     field: 'cutt',
-    reason: 'not an option of repair; the options are cut, onProgress, onFault, maxFaults, signal',
+    reason: 'not an option of repair; the options are cut, closes, onProgress, onFault, maxFaults, signal',
   })
 })
 

@@ -40,8 +40,8 @@ const FAILURES = {
 /** Below which number is the first that fails. */
 const FIRST = { changes: [12, 60, 120], reads: [12, 30, 60], streams: [14] } as const
 
-/** What the command line says of a store that failed, alone or below what LMDB prints by itself. */
-const TOLD = /^folio: (STORE_FAILED|STORE_DENIED|CORRUPT|POISONED)\b.*\n$/m
+/** What the command line says of a store that failed, alone or below what LMDB prints by itself, and how far it had come. */
+const TOLD = /^folio: (STORE_FAILED|STORE_DENIED|CORRUPT|POISONED)\b.*\n({"appended":.*}\n)?$/m
 
 /**
  * What LMDB prints of a write that failed. lmdb-js 3.5 then puts it into words in a buffer of 100 bytes, with what happens to be in memory: where that is

@@ -3,10 +3,14 @@ import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type Entry, type LedgerClose, openLedger, type RepairOptions, repairStore, verifyStore } from '../../src/index.ts'
-import { blockKey, digestKey, INTENT } from '../../src/layout/keys.ts'
+import { decodeHead } from '../../src/layout/head.ts'
+import { blockKey, digestKey, HEAD, INTENT, readBlockKey } from '../../src/layout/keys.ts'
+import { firstOfBlock } from '../../src/layout/ordinals.ts'
+import { logs } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { operations } from '../../src/resources/operation.ts'
 import { transactions } from '../../src/resources/transaction.ts'
+import { databaseOf } from '../stress/databases.ts'
 import { random } from '../stress/stress.ts'
 import { longCloses } from '../support/closes.ts'
 import { dump, everything, hex } from '../support/dump.ts'
@@ -105,6 +109,36 @@ test('any number of blocks, with whatever else is lost, are written again in one
       await isAsGood(disk, entries, kind)
     }
   }
+})
+
+test('of any network, filed, pruned and rolled back in any way, all is written again but what pruned ledgers share', async () => {
+  const seed = Number(process.env['FOLIO_SEED'] ?? 1)
+  const chance = random(seed)
+  let mended = 0
+  for (let round = 0; round < 25; round++) {
+    const { disk, closes } = await databaseOf(chance)
+    const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
+    const { since } = decodeHead(memory(disk).get(HEAD) as Uint8Array)
+    const lost = blocksOf(entries)
+      .map(([key]) => key)
+      .filter(() => chance.chance(0.5))
+    const shared = lost.some((key) => {
+      const { log, number } = readBlockKey(key)!
+      const resource = logs.find(({ tag }) => tag === log)!
+      return firstOfBlock(resource, number) <= since[log]! && since[log]! > 0
+    })
+    const copy = diskOf(entries, ...lost)
+    const report = await repairStore(memory(copy), { closes: () => closes })
+    const told = [seed, round, lost.map(hex)]
+    if (report.lost.length > 0) expect([...told, shared]).toEqual([...told, true])
+    else {
+      expect([...told, report.after.ok]).toEqual([...told, true])
+      if (!lost.some((key) => key[1] === ledgers.tag))
+        expect([...told, await dump(memory(copy))]).toEqual([...told, await dump(memory(disk))])
+      mended++
+    }
+  }
+  expect(mended).toBeGreaterThan(5)
 })
 
 test('a block that is as it was some ledgers ago gets what it lacks', async () => {
