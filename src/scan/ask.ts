@@ -64,11 +64,26 @@ export class Reads {
 
   /** @param caughtUp what was stored before it was asked for is known here */
   private run<T>(read: (reader: Reader) => T, ofState: boolean, caughtUp = false): MaybePromise<T> {
-    const { history, shared } = this
+    const { history } = this
     const { removals } = history
-    const again = (known = caughtUp): MaybePromise<T> => this.run(read, ofState, known)
-    if (ofState && isRemoving(removals)) return history.stepped().then(() => again())
+    if (ofState && isRemoving(removals)) return history.stepped().then(() => this.run(read, ofState, caughtUp))
     const reader = history.reader()
+    const again = (known = caughtUp): MaybePromise<T> => this.run(read, ofState, known)
+    let answer: MaybePromise<T>
+    try {
+      answer = reader.run(read)
+    } catch (error) {
+      return this.judge(reader, removals, caughtUp, again).failed(error)
+    }
+    // What a store gives at once, nobody has moved meanwhile.
+    if (!this.shared && !isPromise(answer)) return history.removals === removals ? answer : again()
+    const { given, failed } = this.judge(reader, removals, caughtUp, again)
+    return isPromise(answer) ? answer.then(given, failed) : given(answer)
+  }
+
+  /** What becomes of what a read gave, or failed with, if history may have moved meanwhile. */
+  private judge<T>(reader: Reader, removals: number, caughtUp: boolean, again: (known?: boolean) => MaybePromise<T>) {
+    const { history, shared } = this
     // What arrived with awaits in between may mix what was there before and what was appended in its place.
     const still = (answer: T): MaybePromise<T> => (history.removals === removals ? answer : again())
     // What was missing may be in what others have written; what nobody wrote is looked for no third time.
@@ -88,13 +103,7 @@ export class Reads {
         return again()
       })
     }
-    let answer: MaybePromise<T>
-    try {
-      answer = reader.run(read)
-    } catch (error) {
-      return failed(error)
-    }
-    return isPromise(answer) ? answer.then(given, failed) : given(answer)
+    return { given, failed }
   }
 
   /**
