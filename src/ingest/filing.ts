@@ -167,7 +167,7 @@ export async function fileAgain(run: Run, between: Between, damage?: Damage): Pr
   const parts = damage ? readRecordsLeft(run, logs, between, damage, refiled, lost) : readRecords(run, logs, between, refiled)
   for await (const part of parts)
     for (const { resource, ordinal, lists } of part)
-      if (lists === 'all') unfiled.addToAll(resource, ordinal)
+      if (lists === 'all') unfiled.lose(resource, ordinal)
       else for (const { index, key } of lists) unfiled.add(index, key, ordinal)
   return unfiled
 }

@@ -13,7 +13,7 @@ import { accounts } from '../resources/account.ts'
 import { takeApart } from '../text/writer.ts'
 import { filedBelow, Posting, type Span } from './list.ts'
 import { ListKey } from './list-key.ts'
-import { everything, findLedger, findOperation, findTransaction, spanOfIds, spanOfLedger } from './locate.ts'
+import { findLedger, findOperation, findTransaction, spanOfIds, spanOfLedger } from './locate.ts'
 import type { Reader } from './reader.ts'
 
 /** A parameter that is a key of indexes: its records lie all over their logs. */
@@ -66,14 +66,20 @@ const spanOfStep = (reader: Reader, resource: Resource, { block, at }: Place, st
 /**
  * True if any index by this parameter lists the value. In the order of {@link indexes}: nearly every account is found in the first of them. What a
  * partial index lists, another one by the same parameter does too. The changes of an offer that lives are listed even if all of them were pruned.
+ * @throws CORRUPT if only a record that could not be read may name it
  */
-const isNamed = (reader: Reader, name: KeyName, value: string | bigint): boolean =>
-  indexes.some((index) => {
-    if (index.column !== name || index.partial) return false
-    const { from, to } = everything(reader, index.of)
-    const list = new ListKey(index, [value])
-    return (from > 0 && filedBelow(reader, list, from) > 0) || new Posting(reader, list).take({ from, to }, 1, false).ordinals.length > 0
-  })
+function isNamed(reader: Reader, name: KeyName, value: string | bigint): boolean {
+  const lists = indexes.filter(({ column, partial }) => column === name && !partial).map((index) => new ListKey(index, [value]))
+  if (lists.some((list) => isFiled(reader, list) || reader.unfiled.names(list))) return true
+  for (const list of lists) reader.unfiled.checkWhole(list)
+  return false
+}
+
+function isFiled(reader: Reader, list: ListKey): boolean {
+  const { tag } = list.index.of
+  const [from, to] = [reader.head.since[tag]!, reader.head.filedCounts[tag]!]
+  return (from > 0 && filedBelow(reader, list, from) > 0) || new Posting(reader, list).take({ from, to }, 1, false).ordinals.length > 0
+}
 
 /** An account of which all records were pruned is still known by its offers. */
 function isAccount(reader: Reader, id: string): boolean {

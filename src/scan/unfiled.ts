@@ -6,7 +6,11 @@
  * **Invariants:** every ordinal here is at or above `head.filedCounts`, every filed one below it; those of the newer part lie above those of the
  * older. What a single ledger files, before it is part of history, is kept in the same form, and counts from zero.
  */
+import type { FolioError } from '../errors.ts'
+import { blockKey } from '../layout/keys.ts'
+import { blockNumber } from '../layout/ordinals.ts'
 import { lowerBound } from '../layout/posting.ts'
+import { corrupt } from '../layout/seal.ts'
 import type { Index, Resource } from '../query.ts'
 import type { Element } from '../tuple.ts'
 import type { Span } from './list.ts'
@@ -26,8 +30,8 @@ export class Unfiled {
   readonly older: Unfiled | undefined
   /** By the tag of the index, then by name. */
   private readonly lists: Map<number, Lists>
-  /** By the tag of the log: what belongs to every list, if anything does. */
-  private everywhere: Map<number, number[]> | undefined
+  /** By the tag of the log: what may belong to any list, if anything does. */
+  private lost: Map<number, Set<number>> | undefined
 
   constructor(older?: Unfiled, lists = new Map<number, Lists>()) {
     this.older = older
@@ -72,17 +76,28 @@ export class Unfiled {
     return waiting === undefined
   }
 
-  /** Adds an ordinal to every list of a log, whether anything else is in it or not. Upon what holds such, nothing is written. */
-  addToAll({ tag }: Resource, ordinal: number): void {
-    this.everywhere ??= new Map()
-    const held = this.everywhere.get(tag)
-    if (held === undefined) this.everywhere.set(tag, [ordinal])
-    else held.push(ordinal)
+  /** Adds a record that could not be read: it may belong to any list of its log. Upon what holds such, nothing is written. */
+  lose({ tag }: Resource, ordinal: number): void {
+    this.lost ??= new Map()
+    const held = this.lost.get(tag)
+    if (held === undefined) this.lost.set(tag, new Set([ordinal]))
+    else held.add(ordinal)
   }
 
-  /** False if something belongs to every list. */
+  /** False if a record could not be read. */
   get isExact(): boolean {
-    return this.everywhere === undefined
+    return this.lost === undefined
+  }
+
+  /** True if a list names a record for certain. */
+  names(list: ListKey): boolean {
+    const [older, newer] = this.knownOf(list)
+    return older.length > 0 || newer.length > 0
+  }
+
+  /** @throws CORRUPT if a record that could not be read may be in a list */
+  checkWhole({ index: { of } }: ListKey): void {
+    for (const ordinal of this.lost?.get(of.tag) ?? []) throw unreadable(of, ordinal)
   }
 
   /** Adds what another one holds, whose ordinals count from those of each log. */
@@ -117,7 +132,7 @@ export class Unfiled {
   /** The union of all, with new lists where the later ones have any; lists that only this one has are not copied. */
   with(...later: readonly Unfiled[]): Unfiled {
     const all = new Unfiled()
-    all.everywhere = later.find(({ isExact }) => !isExact)?.everywhere
+    all.lost = later.find(({ isExact }) => !isExact)?.lost
     for (const [tag, lists] of this.lists) all.lists.set(tag, new Map(lists))
     for (const { lists: added } of later)
       for (const [tag, lists] of added) {
@@ -134,7 +149,8 @@ export class Unfiled {
     const [older, newer] = this.ordinalsOf(list)
     const [first, second] = reverse ? [newer, older] : [older, newer]
     const found = first.length === 0 ? [] : within(first, span, limit, reverse)
-    return second.length === 0 || found.length === limit ? found : found.concat(within(second, span, limit - found.length, reverse))
+    const rest = second.length === 0 || found.length === limit ? none : within(second, span, limit - found.length, reverse)
+    return this.readable(list, rest.length === 0 ? found : found.concat(rest))
   }
 
   /** How many ordinals of a list are below `bound`. */
@@ -146,19 +162,32 @@ export class Unfiled {
   /** The ordinals of a list from number `from` up to but excluding number `to`. */
   between(list: ListKey, from: number, to: number): number[] {
     const [older, newer] = this.ordinalsOf(list)
-    return older.concat(newer).slice(from, to)
+    return this.readable(list, older.concat(newer).slice(from, to))
   }
 
-  /** The ordinals of both parts. */
-  private ordinalsOf({ index, name }: ListKey): [older: readonly number[], newer: readonly number[]] {
-    const older = this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none
-    const newer = this.lists.get(index.tag)?.get(name)?.ordinals ?? none
-    const everywhere = this.everywhere?.get(index.of.tag)
-    return [older, everywhere === undefined ? newer : newer.concat(everywhere).sort((a, b) => a - b)]
+  /** **Invariant:** a record that was lost once is in no answer, even if it can be read by now: nobody knows which lists it belongs to. */
+  private readable({ index: { of } }: ListKey, ordinals: number[]): number[] {
+    const lost = this.lost?.get(of.tag)
+    if (lost !== undefined) for (const ordinal of ordinals) if (lost.has(ordinal)) throw unreadable(of, ordinal)
+    return ordinals
+  }
+
+  /** The ordinals of both parts, with those of which nothing tells whether they are in it. */
+  private ordinalsOf(list: ListKey): [older: readonly number[], newer: readonly number[]] {
+    const [older, newer] = this.knownOf(list)
+    const lost = this.lost?.get(list.index.of.tag)
+    return [older, lost === undefined ? newer : newer.concat([...lost]).sort((a, b) => a - b)]
+  }
+
+  private knownOf({ index, name }: ListKey): [older: readonly number[], newer: readonly number[]] {
+    return [this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none, this.lists.get(index.tag)?.get(name)?.ordinals ?? none]
   }
 }
 
 const none: readonly number[] = []
+
+const unreadable = (log: Resource, ordinal: number): FolioError =>
+  corrupt(blockKey(log.tag, blockNumber(log, ordinal)), `a record of the ${log.name} log could not be read, and may be in this list`)
 
 function within(ordinals: readonly number[], { from, to }: Span, limit: number, reverse: boolean): number[] {
   const [start, end] = [lowerBound(ordinals, from), lowerBound(ordinals, to)]

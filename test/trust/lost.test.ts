@@ -73,6 +73,14 @@ function failingAt(store: Store, lost: Uint8Array): Store {
 
 const wraps: readonly ((store: Store, lost: Uint8Array) => Store)[] = [(store) => store, (store) => slowStore(store), failingAt]
 
+/** Of what no ledger names: only a record that is lost might. */
+const unknown: readonly Question[] = [
+  ...(['account', 'transactionsOfAccount', 'paymentsOfAccount', 'effectsOfAccount', 'tradesOfAccount', 'offersOfAccount'] as const).map(
+    (name) => questionOf(name, { account: 'GNOBODY' }),
+  ),
+  questionOf('tradesOfOffer', { offer: 999_999n }),
+]
+
 /** Trades of pairs, and of pairs and an account at once: these are in two lists. */
 async function pairsOf(twin: Ledger): Promise<Question[]> {
   const questions = new Map<string, Question>()
@@ -102,7 +110,7 @@ async function tradesOf(ledger: Ledger) {
 test.each(Object.entries(kinds))('a lost block of records, wherever it is, keeps nothing else from being read (%s)', async (_, kind) => {
   const entries = await entriesOf(kind)
   const twin = await openLedger(memory(diskOf(entries)))
-  const questions = [...questionsOf(kind.closes), ...(await pairsOf(twin))]
+  const questions = [...questionsOf(kind.closes), ...(await pairsOf(twin)), ...unknown]
   const orders = ['asc', 'desc'] as const
   let unwritable = 0
   for (const [at, [key, value]] of blocksOf(entries).entries()) {
@@ -172,6 +180,22 @@ test('a rollback that was not finished is finished by an open after the repair, 
   disk.write([[block, value]])
   const mended = await openLedger(memory(disk))
   expect([mended.poisoned, mended.head!.last]).toEqual([false, FIRST + 2])
+})
+
+test('a record that was lost once is in no list of this process, even if it can be read again', async () => {
+  const entries = await entriesOf(kinds['nothing is filed']!)
+  const block = blockKey(operations.tag, 1)
+  const store = memory(diskOf(entries))
+  const failing = failingAt(store, block)
+  let isLost = true
+  const get: Store['get'] = (key) => (isLost ? failing : store).get(key)
+  const getMany: Store['getMany'] = (keys) => (isLost ? failing : store).getMany(keys)
+  const ledger = await openLedger({ ...slowStore(store), get, getMany })
+  isLost = false
+  const asked = async (account: string, order: 'asc' | 'desc') => answer(ledger, questionOf('operationsOfAccount', { account }), order)
+  for (const account of ['GALICE', 'GNOBODY'])
+    expect([await asked(account, 'asc'), await asked(account, 'desc')]).toEqual(['CORRUPT', 'CORRUPT'])
+  expect((await ledger.page(catalogue.operations, {}, { limit: 40 })).records).toHaveLength(40)
 })
 
 test('a process that follows another one passes over what is lost, until that is mended', async () => {
