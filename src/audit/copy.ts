@@ -256,7 +256,7 @@ class Copy {
         for (const entry of copied) {
           passed.take(entry)
           const [key, value] = entry
-          complete.pass(key)
+          complete.pass(key, value)
           if (key.length > maxKeyBytes) throw tooLarge('keys', key.length, maxKeyBytes)
           if (value.length > maxValueBytes) throw tooLarge('values', value.length, maxValueBytes)
         }

@@ -3,7 +3,7 @@ import { equal } from '../bytes.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { inEra } from '../ingest/state.ts'
 import { decodeEra, encodeHead, type Head, nextEra } from '../layout/head.ts'
-import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, INTENT } from '../layout/keys.ts'
+import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, INTENT, KIND, keysOf } from '../layout/keys.ts'
 import { ledgers } from '../resources/ledger.ts'
 import type { Write } from '../store.ts'
 import { AT_ONCE, begun, commit, write } from './commit.ts'
@@ -18,17 +18,27 @@ export async function cutBefore(context: Context): Promise<number | undefined> {
   const { head: before, findings } = context
   let last = Number.POSITIVE_INFINITY
   for (const ledger of findings.ledgers.keys()) last = Math.min(last, ledger - 1)
-  // A head that is still at fault could not be built again: there is no ledger that it could name.
-  const headless = before.last === 0 && findings.isNamed(HEAD)
-  if (last >= before.last && !headless) return undefined
-  const shorter = headless ? undefined : ((await beforeGaps(context, last + 1)) ?? (await headBefore(context, last)))
+  // A head that is still at fault could not be built again: there is no ledger that it could name, or ledgers above it are lost.
+  const isWrong = findings.isNamed(HEAD)
+  const headless = before.last === 0 && isWrong
+  if (last >= before.last && !isWrong) return undefined
+  const shorter = headless ? undefined : ((await beforeGaps(context, last + 1)) ?? (await headBefore(context, Math.min(last, before.last))))
   if (!shorter) return (await giveUp(context)) ? 0 : undefined
-  const above = Array.from({ length: before.last - shorter.last }, (_, n): Write => [digestKey(shorter.last + 1 + n), undefined])
+  const above = await digestsAbove(context, shorter.last)
+  if (shorter.last === before.last && above.length === 0) return undefined
   await commit(context, above.slice(AT_ONCE))
   const ended = await endEra(context, shorter.last)
   const head: Write = [HEAD, encodeHead(inEra(context.store, shorter, decodeEra(ended[0]?.[1])))]
   await write(context, [begun(context), ...above.slice(0, AT_ONCE), ...ended, head])
   return shorter.last
+}
+
+/** Without those, a head that is built again does not go beyond, nor is a ledger looked for there. */
+async function digestsAbove({ store }: Context, last: number): Promise<Write[]> {
+  const writes: Write[] = []
+  for await (const entries of entriesOf(store, { ...keysOf(KIND.digest), gte: digestKey(last + 1) }))
+    for (const [key] of entries) writes.push([key, undefined])
+  return writes
 }
 
 /** What tells the processes that share a store how much of history is left, as after a rollback; to be written with the head. */

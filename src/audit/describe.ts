@@ -1,9 +1,10 @@
 /** What a store holds, as its head says, and the digest of it. Only reads, and finishes nothing of what opening it as a ledger would finish. */
-import { hex, same } from '../bytes.ts'
+import { hex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { holdsRecords, networkIn } from '../ingest/identity.ts'
+import { isSame, stateOf } from '../ingest/state.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { decodeHead, decodeIntent, emptyHead, type Head, kindOf } from '../layout/head.ts'
 import { ALL_KEYS, digestRange, FORMAT, HEAD, INTENT, readDigestKey } from '../layout/keys.ts'
@@ -14,7 +15,7 @@ import { operations } from '../resources/operation.ts'
 import { trades } from '../resources/trade.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { hasher } from '../sha256.ts'
-import { checkStore, type Store } from '../store.ts'
+import { checkStore, ofStore, type Store } from '../store.ts'
 import { giveWay } from '../turn.ts'
 import { entriesOf } from './context.ts'
 import { refuseForeign } from './foreign.ts'
@@ -54,19 +55,25 @@ const TRIES = 5
 /**
  * Describes a store, which may be written to meanwhile by processes that share it. Reads the head, and 32 bytes per ledger.
  * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, CORRUPT, CONFLICT if
- * another process goes on cutting history, CLOSED, STORE_FAILED, and the reason of the signal
+ * another process goes on writing, CLOSED, STORE_FAILED, and the reason of the signal
  */
 export async function describeStore(store: Store, options: DescribeOptions = {}): Promise<StoreDescription> {
   const { signal } = describeOptions.check(options)
   checkStore(store)
+  return describe(store, signal).catch(ofStore(store))
+}
+
+async function describe(store: Store, signal: AbortSignal | undefined): Promise<StoreDescription> {
   for (let tries = 1; ; tries++) {
-    const held = await store.get(HEAD)
+    const state = await stateOf(store)
+    const hasMoved = async (): Promise<boolean> => store.capabilities.shared && !isSame(await stateOf(store), state)
     try {
-      return await described(store, held, signal)
+      const found = await described(store, state.head, signal)
+      if (!(await hasMoved())) return found
     } catch (error) {
-      if (!isDamage(error) || !store.capabilities.shared || same(await store.get(HEAD), held)) throw error
-      if (tries === TRIES) throw new FolioError('CONFLICT', { reason: 'history was cut while it was looked at, again and again' })
+      if (!isDamage(error) || !(await hasMoved())) throw error
     }
+    if (tries === TRIES) throw new FolioError('CONFLICT', { reason: 'history moved while it was looked at, again and again' })
   }
 }
 

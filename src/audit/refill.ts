@@ -4,7 +4,7 @@
  * one that was lost, however the closes came here.
  */
 import { equal } from '../bytes.ts'
-import { checkCloses, type LedgerClose } from '../ingest/close.ts'
+import { checkCloses, type LedgerClose, sequenceOf } from '../ingest/close.ts'
 import { type EncodedClose, prepareClose } from '../ingest/encode.ts'
 import { digestOf, rowsOfClose } from '../ingest/line.ts'
 import { decodeDigest } from '../layout/digest.ts'
@@ -40,7 +40,7 @@ interface After {
 
 /** Closes that are asked for once. An error of them is kept until the repair is done with all else: unfinished, the store could not be opened. */
 export class Given {
-  readonly unfit: UnfitClose[] = []
+  private readonly refused = new Map<number, UnfitClose>()
   error: unknown
   private closes: ClosesOf | undefined
 
@@ -48,60 +48,67 @@ export class Given {
     this.closes = closes
   }
 
+  get unfit(): readonly UnfitClose[] {
+    return [...this.refused.values()]
+  }
+
   async refill(context: Context): Promise<Write[]> {
     const { closes } = this
     if (!closes || context.lost.size === 0) return []
     this.closes = undefined
+    const found = new Map<number, EncodedClose>()
     try {
-      return await refill(context, closes, this.unfit)
+      await findFitting(context, closes, found, this.refused)
     } catch (error) {
+      // What came before it is as good as without it.
       this.error = error
-      return []
     }
+    return blocksFrom(context, found)
   }
 }
 
 /**
- * The blocks that can be written again.
- * @param unfit closes that are of no use are added here
+ * Finds those of the closes that are the ones that were appended.
  * @throws BAD_REQUEST if what `closesOf` gives cannot be iterated, and what that throws
  */
-async function refill(context: Context, closesOf: ClosesOf, unfit: UnfitClose[]): Promise<Write[]> {
-  const sequences = [...context.lost].sort((a, b) => a - b)
-  if (sequences.length === 0) return []
-  const found = await fitting(context, closesOf({ from: sequences[0]!, to: sequences.at(-1)! }), unfit)
+async function findFitting(
+  { lost, store, findings }: Context,
+  closesOf: ClosesOf,
+  found: Map<number, EncodedClose>,
+  unfit: Map<number, UnfitClose>,
+): Promise<void> {
+  const sequences = inOrder(lost)
+  for await (const close of checkCloses(closesOf({ from: sequences[0]!, to: sequences.at(-1)! }))) {
+    await findings.progress('records', found.size, lost.size)
+    const ledger = sequenceOf(close)
+    if (ledger === undefined || !lost.has(ledger) || found.has(ledger)) continue
+    const { encoded, error } = prepareClose(close, store.capabilities)
+    const digest = await readable(async () => decodeDigest(ledger, await store.get(digestKey(ledger))))
+    if (encoded && digest && equal(digest, digestOf(rowsOfClose(encoded)))) {
+      found.set(ledger, encoded)
+      unfit.delete(ledger)
+    } else unfit.set(ledger, { ledger, reason: whyNot(encoded, digest, error) })
+    if (found.size === lost.size) return
+  }
+}
+
+/** The blocks that can be written again. */
+async function blocksFrom(context: Context, found: ReadonlyMap<number, EncodedClose>): Promise<Write[]> {
   const rows = new Map(logs.map((log) => [log, new Map<number, Row>()]))
   const known = new Map<number, After>()
-  for (const sequence of sequences) {
+  for (const sequence of inOrder(context.lost)) {
     const close = found.get(sequence)
     const before = (await afterLedger(context, sequence - 1)) ?? known.get(sequence - 1)
     if (!close || !before) continue
     known.set(sequence, place(close, before, context.head, rows))
-    await context.findings.progress('records', known.size, sequences.length)
+    await context.findings.progress('records', known.size, found.size)
   }
   const writes: Write[] = []
   for (const [log, of] of rows) for (const number of blocksOf(log, of)) writes.push(...(await blockWith(context, log, number, of)))
   return writes
 }
 
-/** Those of the closes that are the ones that were appended. */
-async function fitting(
-  { lost, store, findings }: Context,
-  closes: ReturnType<ClosesOf>,
-  unfit: UnfitClose[],
-): Promise<ReadonlyMap<number, EncodedClose>> {
-  const found = new Map<number, EncodedClose>()
-  for await (const close of checkCloses(closes)) {
-    await findings.progress('records', found.size, lost.size)
-    const { ledger, encoded, error } = prepareClose(close, store.capabilities)
-    const sequence = ledger?.sequence
-    if (sequence === undefined || !lost.has(sequence) || found.has(sequence)) continue
-    const digest = await readable(async () => decodeDigest(sequence, await store.get(digestKey(sequence))))
-    if (encoded && digest && equal(digest, digestOf(rowsOfClose(encoded)))) found.set(sequence, encoded)
-    else unfit.push({ ledger: sequence, reason: whyNot(encoded, digest, error) })
-  }
-  return found
-}
+const inOrder = (lost: ReadonlySet<number>): number[] => [...lost].sort((a, b) => a - b)
 
 function whyNot(encoded: EncodedClose | undefined, digest: Uint8Array | undefined, error: unknown): string {
   if (!encoded) return `the close cannot be stored: ${(error as Error).message}`

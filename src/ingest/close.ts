@@ -50,7 +50,9 @@ export const appendOptions = new OptionRules<AppendOptions>('append', { durable:
 
 const validate = validator(closeSchema)
 
-const sequenceOf = (close: any): number | undefined => (typeof close?.ledger?.sequence === 'number' ? close.ledger.sequence : undefined)
+/** The sequence that a close has, if it has one, whatever else is wrong with it. */
+export const sequenceOf = (close: any): number | undefined =>
+  typeof close?.ledger?.sequence === 'number' ? close.ledger.sequence : undefined
 
 /** @throws INVALID_INPUT naming the first member that is missing or wrong */
 export function checkClose(close: unknown): asserts close is LedgerClose {

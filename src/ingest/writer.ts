@@ -74,6 +74,7 @@ export class LedgerWriter {
 
   /** Finishes a rollback or pruning that was begun and not finished, before anything else is written. */
   private async settle(): Promise<void> {
+    this.history.checkSound()
     if (this.settled) return
     const left = await unfinished(this.history.store)
     if (left) await this.finish(left)

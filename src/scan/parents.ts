@@ -42,7 +42,7 @@ const parents: { readonly [N in keyof ParamTypes]: N extends PlaceName ? Within<
       const block = reader.offer(id)
       return block && { block, at: 0 }
     },
-    exists: (reader, id) => isNamed(reader, 'offer', id),
+    exists: (reader, id) => isNamed(reader, 'offer', id) || mayBeNamed(reader, 'offer', id),
   },
   ledger: {
     find: findLedger,
@@ -66,14 +66,18 @@ const spanOfStep = (reader: Reader, resource: Resource, { block, at }: Place, st
 /**
  * True if any index by this parameter lists the value. In the order of {@link indexes}: nearly every account is found in the first of them. What a
  * partial index lists, another one by the same parameter does too. The changes of an offer that lives are listed even if all of them were pruned.
- * @throws CORRUPT if only a record that could not be read may name it
  */
-function isNamed(reader: Reader, name: KeyName, value: string | bigint): boolean {
-  const lists = indexes.filter(({ column, partial }) => column === name && !partial).map((index) => new ListKey(index, [value]))
-  if (lists.some((list) => isFiled(reader, list) || reader.unfiled.names(list))) return true
-  for (const list of lists) reader.unfiled.checkWhole(list)
+const isNamed = (reader: Reader, name: KeyName, value: string | bigint): boolean =>
+  listsOf(name, value).some((list) => isFiled(reader, list) || reader.unfiled.names(list))
+
+/** False. @throws CORRUPT if a record that could not be read may name the value: to be asked once nothing else does */
+function mayBeNamed(reader: Reader, name: KeyName, value: string | bigint): false {
+  for (const list of listsOf(name, value)) reader.unfiled.checkWhole(list)
   return false
 }
+
+const listsOf = (name: KeyName, value: string | bigint): ListKey[] =>
+  indexes.filter(({ column, partial }) => column === name && !partial).map((index) => new ListKey(index, [value]))
 
 function isFiled(reader: Reader, list: ListKey): boolean {
   const { tag } = list.index.of
@@ -84,7 +88,8 @@ function isFiled(reader: Reader, list: ListKey): boolean {
 /** An account of which all records were pruned is still known by its offers. */
 function isAccount(reader: Reader, id: string): boolean {
   if (isNamed(reader, 'account', id)) return true
-  return reader.head.oldest > reader.head.first && reader.book(id, 0n, MAX_ID + 1n, 1, false).length > 0
+  if (reader.head.oldest > reader.head.first && reader.book(id, 0n, MAX_ID + 1n, 1, false).length > 0) return true
+  return mayBeNamed(reader, 'account', id)
 }
 
 /** An account has no stored record: its id is all there is. */

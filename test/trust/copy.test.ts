@@ -459,6 +459,25 @@ describe('what cannot be copied is refused', () => {
     if ((await dump(memory(target))).length > 0) expect(await codeOf(() => openLedger(memory(target)))).toBe('STORE_INCOMPLETE')
   })
 
+  test('if a block lacks records, as it did some ledgers ago', async () => {
+    const disk = memoryDisk()
+    const ledger = await openLedger(memory(disk))
+    const closes = [...generate({ ledgers: 20, seed: 7, firstLedger: FIRST })]
+    await ledger.ingest(closes.slice(0, 10))
+    const older = (await memory(disk).scan(everything, { limit: 1e6 })).entries.filter(([key]) => key[0] === 0x10)
+    await ledger.ingest(closes.slice(10))
+    const whole = (await memory(disk).scan(everything, { limit: 1e6 })).entries
+    let stale = 0
+    for (const [key, value] of older) {
+      if (whole.some(([one, now]) => hex(one) === hex(key) && hex(now) === hex(value))) continue
+      stale++
+      const copy = memoryDisk()
+      copy.write([...whole, [key, value]])
+      expect(await errorOf(() => copyStore(memory(copy), memory()))).toMatchObject({ code: 'CORRUPT', fields: { key: hex(key) } })
+    }
+    expect(stale).toBeGreaterThan(3)
+  })
+
   test('if a block or a digest is missing, which is named', async () => {
     const whole = (await memory(await windowed()).scan(everything, { limit: 1e6 })).entries
     const needed = whole.filter(([key]) => key[0] === 0x10 || key[0] === 0x50)

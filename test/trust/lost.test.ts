@@ -222,3 +222,16 @@ test('a process that follows another one passes over what is lost, until that is
   expect([late.poisoned, await listed(late)]).toEqual([false, await listed(writer)])
   expect((await late.append(closes[9]!)).appended).toBe(true)
 })
+
+test('what cannot be written upon keeps a prune that was not finished, whatever is called', async () => {
+  const entries = await entriesOf(kinds['half is filed']!)
+  const [block] = blocksOf(entries).findLast(([key]) => key[1] === operations.tag)!
+  const disk = diskOf(entries, block, undefined)
+  disk.write([[INTENT, encodeIntent({ prune: FIRST + 2 })]])
+  const before = await dump(memory(disk))
+  const lost = await openLedger(memory(disk))
+  for (const call of [() => lost.rollback(FIRST + 9), () => lost.prune(FIRST + 3), () => lost.append(next), () => lost.ingest([next])])
+    expect((await errorOf(call)).code).toBe('CORRUPT')
+  await lost.close()
+  expect(await dump(memory(disk))).toEqual(before)
+})

@@ -253,6 +253,50 @@ test('an error of the closes ends the repair once all else is done, and nothing 
   expect(await codeOf(() => repairStore(memory(diskOf(entries)), { closes: [] as any }))).toBe('BAD_REQUEST closes')
 })
 
+test.each([[[]], [[20]], [[3, 30]]])(
+  'a head that is lost with the newest ledgers ends history before them, with %j more lost',
+  async (more) => {
+    const kind = { closes: [...generate({ ledgers: 40, seed: 5, accounts: 16, firstLedger: FIRST })], fileEvery: 100 }
+    const entries = await entriesOf(kind)
+    const disk = diskOf(entries, HEAD, blockKey(ledgers.tag, 4), ...more.map((number) => blockKey(operations.tag, number)))
+    const { cutAfter, lost, after } = await repairStore(memory(disk), { cut: true })
+    expect([cutAfter! <= FIRST + 31, lost, after.ok, after.last]).toEqual([true, [], true, cutAfter === 0 ? undefined : cutAfter])
+    const ledger = await openLedger(memory(disk), { fileEvery: kind.fileEvery })
+    await ledger.ingest(kind.closes)
+    expect(await dump(memory(disk))).toEqual(await dump(memory(diskOf(entries))))
+  },
+)
+
+test('closes that come before an error are used, and no more are read than are lost', async () => {
+  const kind = kinds['nothing is filed']!
+  const entries = await entriesOf(kind)
+  let pulled = 0
+  async function* closes(isBroken: boolean) {
+    for (const close of kind.closes) {
+      pulled++
+      yield close
+      if (isBroken && pulled === 2) throw new Error('the file ends here')
+    }
+  }
+  // Of the first two ledgers.
+  const keys = [blockKey(operations.tag, 0), blockKey(operations.tag, 30)]
+  const disk = diskOf(entries, ...keys)
+  await expect(repairStore(memory(disk), { closes: () => closes(true) })).rejects.toThrow('the file ends here')
+  expect((await verifyStore(memory(disk))).faults.map(({ key }) => key)).toEqual([hex(keys[1]!)])
+  pulled = 0
+  const one = diskOf(entries, keys[0]!)
+  const wrong = { ...long[0]!, transactions: [] }
+  expect(
+    await repairStore(memory(one), {
+      closes: async function* () {
+        yield wrong
+        yield* closes(false)
+      },
+    }),
+  ).not.toHaveProperty('unfit')
+  expect(pulled).toBe(1)
+})
+
 test('what was not given is cut if that is asked for', async () => {
   const kind = kinds['nothing is filed']!
   const entries = await entriesOf(kind)
