@@ -16,8 +16,6 @@ import { digestOf, storedRows } from './line.ts'
 export async function checkNewest(store: Store, reader: Reader, damage: Damage): Promise<void> {
   const { last, oldest, hash } = reader.head
   if (last === 0) return
-  const key = digestKey(last)
-  const kept = decodeDigest(last, await store.get(key))
   const held = await damage.around(() =>
     reader.run((read) => {
       const record = (sequence: number) => {
@@ -28,6 +26,8 @@ export async function checkNewest(store: Store, reader: Reader, damage: Damage):
     }),
   )
   if (!held) return
+  const key = digestKey(last)
+  const kept = decodeDigest(last, await store.get(key))
   const { found, row, before } = held
   if (row['sequence'] !== last || !equal(kept, found)) throw corrupt(key, `the newest ledger, ${last}, is not as it was appended`)
   if (row['hash'] !== hash) throw corrupt(HEAD, 'the head names another ledger as the newest')

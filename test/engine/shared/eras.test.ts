@@ -228,6 +228,7 @@ describe('what another process writes meanwhile', () => {
     let calls = 0
     restless.store.get = (key) =>
       equal(key, HEAD) && calls++ > 0 ? encodeHead({ ...emptyHead, ...restless.writer.head, filed: calls }) : get(key)
+    restless.store.getMany = (keys) => Promise.all(keys.map((key) => restless.store.get(key)))
     expect(await codeOf(() => describeStore(restless.store))).toBe('CONFLICT')
   })
 
