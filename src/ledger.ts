@@ -1,10 +1,9 @@
 /**
  * The main class: ledger closes go in; queries give records, pages and iterators.
  */
-import { checkRange, closesOf, type LedgerRange, readDigests, readLine, takeRange } from './audit/range.ts'
+import { checkRange, closesOf, digestOfRange, type LedgerRange, readDigests, readLine, takeRange } from './audit/range.ts'
 import { type VerifyOptions, type VerifyReport, verifyOptions } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
-import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
 import { FolioError, hasCode } from './errors.ts'
 import { type IngestOptions, Ingests, inBatches, ingestOptions } from './ingest/batches.ts'
@@ -24,7 +23,6 @@ import { type NdjsonChunk, type NdjsonOptions, ndjsonOf } from './scan/ndjson.ts
 import { headToken, type Page, type PageOptions, pageRead, type RawPage, recordsOf, typedPage, type WalkOptions } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
 import { checkedListing, checkedValues, checkQuery, listingOf, resolveOne } from './scan/resolve.ts'
-import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
@@ -212,18 +210,13 @@ export class Ledger {
    * @throws as {@link lines}
    */
   async digest(range: LedgerRange = {}): Promise<string> {
-    const all = hasher()
     this.checkOpen()
-    const { from, to } = checkRange(this.history.head, range)
+    const asked = checkRange(this.history.head, range)
     const watched = this.bell.watch()
-    for (let first = from; first <= to; first += 1000) {
-      const last = Math.min(to, first + 999)
-      await giveWay()
-      const above = first === from ? 0 : first - 1
-      const digests = await this.ask(watched(above, (reader) => readDigests(reader, first, last, this.history.left)))
-      for (const digest of digests) all.update(digest)
-    }
-    return hex(all.digest())
+    return digestOfRange(asked, (first, last) => {
+      const above = first === asked.from ? 0 : first - 1
+      return this.ask(watched(above, (reader) => readDigests(reader, first, last, this.history.left)))
+    })
   }
 
   /**

@@ -55,6 +55,11 @@ export async function* closesOf(
   }
 }
 
+/** Standard input waiting for more would keep the process from exiting. It is opened once it is asked for. */
+export function leaveInputs(io: Io, files: readonly string[]): void {
+  if (files.includes('-')) io.stdin.destroy()
+}
+
 /** @param files paths; `-` is standard input, plain or gzip */
 export async function feed(io: Io, ledger: Ledger, files: readonly string[], options: FeedOptions): Promise<IngestResult> {
   const { batch, json = false, onBytes, onLedger } = options
@@ -68,7 +73,6 @@ export async function feed(io: Io, ledger: Ledger, files: readonly string[], opt
       },
     })
   } finally {
-    // Standard input waiting for more would keep the process from exiting.
-    if (files.includes('-')) io.stdin.destroy()
+    leaveInputs(io, files)
   }
 }

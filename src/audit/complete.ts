@@ -1,10 +1,10 @@
 /** Whether values that pass by, in the order of their keys, are all that a head counts: the blocks of every log, and a digest of every ledger. */
 import type { FolioError } from '../errors.ts'
-import { decodeBlock } from '../layout/block.ts'
 import type { Head } from '../layout/head.ts'
 import { blockKey, digestKey, KIND, kindOfKey, readBlockKey, readDigestKey } from '../layout/keys.ts'
 import { blockNumber, recordsInBlock } from '../layout/ordinals.ts'
 import { corrupt } from '../layout/seal.ts'
+import { recordsIn } from '../layout/shape.ts'
 import { logs } from '../logs.ts'
 
 export class Complete {
@@ -20,6 +20,7 @@ export class Complete {
     this.digest = head.oldest
   }
 
+  /** @param value its seal was checked */
   pass(key: Uint8Array, value: Uint8Array): void {
     const kind = kindOfKey(key)
     if (kind === KIND.digest && readDigestKey(key) === this.digest) this.digest++
@@ -27,8 +28,7 @@ export class Complete {
     if (!block || this.blocks.get(block.log) !== block.number) return
     const log = logs.find(({ tag }) => tag === block.log)!
     // One that lacks records is as it was some ledgers ago.
-    if (decodeBlock(key, log, value).count >= recordsInBlock(log, block.number, this.head.counts[log.tag]!))
-      this.blocks.set(block.log, block.number + 1)
+    if (recordsIn(value) >= recordsInBlock(log, block.number, this.head.counts[log.tag]!)) this.blocks.set(block.log, block.number + 1)
   }
 
   /** CORRUPT, naming the first value that did not pass; undefined if all did. */

@@ -87,8 +87,8 @@ async function markOf(store: Store): Promise<Uint8Array | undefined> {
 
 /**
  * Copies every value of a store into an empty one, of whatever kind: nothing is lost on the way, as it is of a pruned store whose ledgers are appended
- * to another one. Each value is checked against its key, none of the records may be missing, and what was copied is read back. The target becomes a store when this resolves; if the copy
- * is cut short before, opening the target fails with STORE_INCOMPLETE, and the next copy into it begins anew.
+ * to another one. Each value is checked against its key, none of the records may be missing, and what was copied is read back. The target becomes a
+ * store when this resolves; if the copy is cut short before, opening the target fails with STORE_INCOMPLETE, and the next copy into it begins anew.
  *
  * If the source has snapshots, as the stores of this package have, it may be in use meanwhile, by a ledger and by other processes; what is copied is
  * its state at one write. Otherwise nobody may write to it. The target must not be open elsewhere.

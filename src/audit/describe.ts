@@ -1,24 +1,21 @@
 /** What a store holds, as its head says, and the digest of it. Only reads, and finishes nothing of what opening it as a ledger would finish. */
-import { hex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { holdsRecords, networkIn } from '../ingest/identity.ts'
 import { isSame, stateOf } from '../ingest/state.ts'
-import { decodeDigest } from '../layout/digest.ts'
 import { decodeHead, decodeIntent, emptyHead, type Head, kindOf } from '../layout/head.ts'
-import { ALL_KEYS, digestRange, FORMAT, HEAD, INTENT, readDigestKey } from '../layout/keys.ts'
+import { ALL_KEYS, FORMAT, HEAD, INTENT } from '../layout/keys.ts'
 import { corrupt, isDamage } from '../layout/seal.ts'
 import type { Resource } from '../query.ts'
 import { effects } from '../resources/effect.ts'
 import { operations } from '../resources/operation.ts'
 import { trades } from '../resources/trade.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { hasher } from '../sha256.ts'
 import { checkStore, ofStore, type Store } from '../store.ts'
-import { giveWay } from '../turn.ts'
-import { entriesOf } from './context.ts'
+import { entriesOf, readerUnder } from './context.ts'
 import { refuseForeign } from './foreign.ts'
+import { checkRange, digestOfRange, readDigests } from './range.ts'
 import { eraOf } from './verify.ts'
 
 export interface DescribeOptions {
@@ -117,19 +114,10 @@ function recordsUnder({ counts, since }: Head): StoreDescription['records'] {
   }
 }
 
-async function digestUnder(store: Store, { oldest, last }: Head, signal: AbortSignal | undefined): Promise<string> {
-  const all = hasher()
-  let next = oldest
-  if (last > 0)
-    for await (const entries of entriesOf(store, digestRange(oldest, last + 1))) {
-      await giveWay()
-      signal?.throwIfAborted()
-      for (const [key, value] of entries) {
-        // Where one is missing, the next one has another key.
-        all.update(decodeDigest(next, readDigestKey(key) === next ? value : undefined))
-        next++
-      }
-    }
-  if (last > 0 && next <= last) decodeDigest(next, undefined)
-  return hex(all.digest())
+function digestUnder(store: Store, head: Head, signal: AbortSignal | undefined): Promise<string> {
+  const { from, to } = checkRange(head, {})
+  return digestOfRange({ from, to }, (first, last) => {
+    signal?.throwIfAborted()
+    return readerUnder(store, head).run((reader) => readDigests(reader, first, last))
+  })
 }

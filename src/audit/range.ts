@@ -1,4 +1,5 @@
 /** Ranges of ledgers: read back as lines, and compared by their digests. */
+import { hex } from '../bytes.ts'
 import { atOnce, badRequest, checkObject, OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import type { LedgerClose } from '../ingest/close.ts'
@@ -9,6 +10,9 @@ import type { Head } from '../layout/head.ts'
 import { digestKey, digestRange } from '../layout/keys.ts'
 import { SEQUENCE } from '../position.ts'
 import type { Reader } from '../scan/reader.ts'
+import { hasher } from '../sha256.ts'
+import type { MaybePromise } from '../store.ts'
+import { giveWay } from '../turn.ts'
 
 /** Ledgers `from` to `to`, both included. By default all that are held. */
 export interface LedgerRange {
@@ -57,6 +61,22 @@ function checkHeld({ head: { oldest, last } }: Reader, from: number, to: number,
 export function readLine(reader: Reader, sequence: number, left = reader.head.last): string {
   checkHeld(reader, sequence, sequence, left)
   return closeLine(storedRows(reader, sequence))
+}
+
+/** So many digests are read at a time. */
+const DIGESTS = 1000
+
+/** The digest of ledgers `from` to `to`: SHA-256 over those of each, oldest first. @param read gives those of a part, which is in order */
+export async function digestOfRange(
+  { from, to }: { readonly from: number; readonly to: number },
+  read: (first: number, last: number) => MaybePromise<readonly Uint8Array[]>,
+): Promise<string> {
+  const all = hasher()
+  for (let first = from; first <= to; first += DIGESTS) {
+    await giveWay()
+    for (const digest of await read(first, Math.min(to, first + DIGESTS - 1))) all.update(digest)
+  }
+  return hex(all.digest())
 }
 
 /** Lines parsed, with every digit kept. */

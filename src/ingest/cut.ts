@@ -20,7 +20,6 @@ import type { Step } from './step.ts'
 export async function rollBackTo(history: History, sequence: number): Promise<number> {
   const { oldest, first, last } = history.head
   const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
-  history.checkSound()
   const goal = sequence < oldest ? 0 : sequence
   await history.highWater.lower(goal, history.head.era)
   history.goal = goal
@@ -72,7 +71,6 @@ export async function reclaim({ store, head }: History): Promise<void> {
 
 async function takeSteps(history: History, cut: Cut, next: () => Promise<Step>, isDone: (head: Head) => boolean): Promise<void> {
   const { shared } = history.store.capabilities
-  history.checkSound()
   // A store that finds what it wrote last damaged may take it for a write that never ended. If that is the removal of the intent, the next open removes
   // it again. A prune that is lost shows nothing wrong, and a service that prunes with each ledger would pay for one more write.
   const isApart = 'rollback' in cut && !shared

@@ -72,7 +72,7 @@ export class LedgerWriter {
     if (!this.isShared && !this.history.poisoned) await this.settle()
   }
 
-  /** Finishes a rollback or pruning that was begun and not finished, before anything else is written. */
+  /** Finishes a rollback or pruning that was begun and not finished, before anything else is written. @throws if nothing can be written */
   private async settle(): Promise<void> {
     this.history.checkSound()
     if (this.settled) return

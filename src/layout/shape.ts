@@ -235,3 +235,6 @@ export class Shape<R> extends Holder {
 
 export const u16 = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at + 1]! << 8)
 export const u32 = (bytes: Uint8Array, at: number): number => i32(bytes, at) >>> 0
+
+/** How many records a stored block has. @param value its seal was checked */
+export const recordsIn = (value: Uint8Array): number => u16(value, 0)

@@ -97,7 +97,8 @@ export class Unfiled {
 
   /** @throws CORRUPT if a record that could not be read may be in a list */
   checkWhole({ index: { of } }: ListKey): void {
-    for (const ordinal of this.lost?.get(of.tag) ?? []) throw unreadable(of, ordinal)
+    const [ordinal] = this.lost?.get(of.tag) ?? []
+    if (ordinal !== undefined) throw unreadable(of, ordinal)
   }
 
   /** Adds what another one holds, whose ordinals count from those of each log. */

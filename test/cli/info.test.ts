@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { encodeHighWater, encodeIntent } from '../../src/layout/head.ts'
-import { dump } from '../support/dump.ts'
-import { directory, folio, lines, ndjson } from './support.ts'
+import { dumpAndClose } from '../support/dump.ts'
+import { damage, directory, folio, lines, ndjson } from './support.ts'
 
 const FIRST = 2_100_000
 const closes = lines(12)
@@ -14,21 +14,6 @@ async function stored(...more: string[]): Promise<string> {
   const data = join(directory(), 'data')
   await folio(['ingest', '--data', data, ...more, '-'], { stdin: ndjson(closes) })
   return data
-}
-
-async function valuesOf(data: string): Promise<string[]> {
-  const store = await level(data)
-  try {
-    return await dump(store)
-  } finally {
-    await store.close()
-  }
-}
-
-async function put(data: string, key: string, value: Uint8Array | undefined): Promise<void> {
-  const store = await level(data)
-  await store.write([[Buffer.from(key, 'hex'), value]], { durable: true })
-  await store.close()
 }
 
 const info = async (data: string, ...more: string[]) => {
@@ -86,11 +71,11 @@ test('what is unfinished is shown, and left as it is', async () => {
     [{ copy: 'one' }, 'copy', 'a copy: run folio copy again, which begins anew'],
   ] as const) {
     const data = await stored()
-    await put(data, '02', encodeIntent(intent))
-    const [before, note] = [await valuesOf(data), readFileSync(join(data, 'HIGH-WATER'), 'hex')]
+    await damage(data, '02', encodeIntent(intent))
+    const [before, note] = [await dumpAndClose(level(data)), readFileSync(join(data, 'HIGH-WATER'), 'hex')]
     expect(await info(data)).toMatchObject({ unfinished, ledgers: 12 })
     expect((await folio(['info', '--data', data])).out).toMatch(new RegExp(`\nunfinished +${says}\n$`))
-    expect([await valuesOf(data), readFileSync(join(data, 'HIGH-WATER'), 'hex')]).toEqual([before, note])
+    expect([await dumpAndClose(level(data)), readFileSync(join(data, 'HIGH-WATER'), 'hex')]).toEqual([before, note])
   }
 })
 
@@ -108,11 +93,11 @@ test('ledgers that were held once, and are gone, are shown', async () => {
 test('what is damaged, missing or no store is an error', async () => {
   const [damaged, headless, beheaded, nameless] = [await stored(), await stored(), await stored(), await stored()]
   const foreign = join(directory(), 'data')
-  await put(damaged, `50${(FIRST + 4).toString(16).padStart(8, '0')}`, undefined)
-  await put(headless, '00', Buffer.from('nonsense'))
-  await put(beheaded, '00', undefined)
-  await put(nameless, '01', undefined)
-  await put(foreign, Buffer.from('user:1').toString('hex'), Buffer.from('alice'))
+  await damage(damaged, `50${(FIRST + 4).toString(16).padStart(8, '0')}`, undefined)
+  await damage(headless, '00', Buffer.from('nonsense'))
+  await damage(beheaded, '00', undefined)
+  await damage(nameless, '01', undefined)
+  await damage(foreign, Buffer.from('user:1').toString('hex'), Buffer.from('alice'))
   for (const [data, error] of [
     [damaged, `CORRUPT: .*the digest of ledger ${FIRST + 4} is missing`],
     [headless, 'CORRUPT: .*key: 00'],

@@ -2,6 +2,7 @@
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { run } from '../../adapters/cli/run.ts'
 import { generateLines } from '../../adapters/generate/index.ts'
+import { level } from '../../adapters/level/index.ts'
 
 export interface Answer {
   readonly code: number
@@ -76,3 +77,10 @@ export const lines = (ledgers: number, seed = 'cli'): string[] => [
 ]
 
 export const ndjson = (closes: readonly string[]): string => closes.map((line) => `${line}\n`).join('')
+
+/** Writes one value beneath the engine. */
+export async function damage(data: string, key: string, value: Uint8Array | undefined): Promise<void> {
+  const store = await level(data)
+  await store.write([[Buffer.from(key, 'hex'), value]], { durable: true })
+  await store.close()
+}

@@ -19,7 +19,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
-import { directory, failing, folio, lines, ndjson, type Running, start } from './support.ts'
+import { damage, directory, failing, folio, lines, ndjson, type Running, start } from './support.ts'
 
 const FIRST = 2_100_000
 const closes = lines(40)
@@ -28,13 +28,6 @@ async function stored(): Promise<string> {
   const data = join(directory(), 'data')
   await folio(['ingest', '--data', data, '--batch', '50', '-'], { stdin: ndjson(closes) })
   return data
-}
-
-/** Writes one value beneath the engine. */
-async function damage(data: string, key: string, value: Uint8Array | undefined): Promise<void> {
-  const store = await level(data)
-  await store.write([[Buffer.from(key, 'hex'), value]], { durable: true })
-  await store.close()
 }
 
 const digestOf = (text: string): string => /digest ([0-9a-f]{64})/.exec(text)![1]!

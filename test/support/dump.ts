@@ -1,5 +1,5 @@
 /** Stores as text, for tests that compare them whole; and a store as one that processes share. */
-import type { Store } from '../../src/index.ts'
+import type { MaybePromise, Store } from '../../src/index.ts'
 
 /** Every key of a store. */
 export const everything = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff, 0xff) }
@@ -10,6 +10,16 @@ export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('h
 export async function dump(store: Store): Promise<string[]> {
   const { entries } = await store.scan(everything, { limit: 1e6 })
   return entries.map(([key, value]) => `${hex(key)}=${hex(value)}`)
+}
+
+/** The same of a store that is opened for this alone. */
+export async function dumpAndClose(opening: MaybePromise<Store>): Promise<string[]> {
+  const store = await opening
+  try {
+    return await dump(store)
+  } finally {
+    await store.close()
+  }
 }
 
 /** The key of the first entry in which two dumps differ, if they do: whole dumps are too long to be shown. */

@@ -3,10 +3,9 @@
  * is that of the undamaged twin, or CORRUPT, and nothing is written upon it.
  */
 import { expect, test } from 'vitest'
-import { generate } from '../../adapters/generate/index.ts'
-import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type Entry, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { catalogue, FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
 import { blockKey, INTENT } from '../../src/layout/keys.ts'
 import { blockNumber } from '../../src/layout/ordinals.ts'
@@ -16,23 +15,17 @@ import { offerChanges } from '../../src/resources/offer.ts'
 import { operations } from '../../src/resources/operation.ts'
 import { failedTransactions } from '../../src/resources/transaction.ts'
 import { longCloses } from '../support/closes.ts'
-import { dump, everything, hex, shared } from '../support/dump.ts'
+import { dump, hex, shared } from '../support/dump.ts'
 import { errorOf } from '../support/errors.ts'
 import { answer, type Question, questionOf, questionsOf } from '../support/questions.ts'
 import { askedOnce } from '../support/twin.ts'
+import { blocksOf, crowdedCloses, diskOf, entriesOf, type Kind } from './support.ts'
 
 const FIRST = 100
 const closes = longCloses(FIRST, 12)
 const [held, next] = [closes.slice(0, 11), closes[11]!]
-const crowded: readonly LedgerClose[] = [
-  ...generate({ ledgers: 20, seed: 3, accounts: 16, transactionsPerLedger: 4, firstLedger: FIRST, tradeShare: 0.4 }),
-]
+const crowded = crowdedCloses(FIRST, 20)
 
-interface Kind {
-  readonly closes: readonly LedgerClose[]
-  readonly fileEvery: number
-  readonly oldest?: number
-}
 const kinds: Readonly<Record<string, Kind>> = {
   'nothing is filed': { closes: held, fileEvery: 1e6 },
   'half is filed': { closes: held, fileEvery: 400 },
@@ -41,25 +34,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'many have a share': { closes: crowded, fileEvery: 300 },
 }
 
-async function entriesOf({ closes, fileEvery, oldest }: Kind): Promise<readonly Entry[]> {
-  const disk = memoryDisk()
-  const ledger = await openLedger(memory(disk), { fileEvery })
-  await ledger.ingest(closes)
-  if (oldest !== undefined) await ledger.prune(oldest)
-  await ledger.close()
-  return (await memory(disk).scan(everything, { limit: 1e6 })).entries
-}
-
-function diskOf(entries: readonly Entry[], lost?: Uint8Array, value?: Uint8Array): MemoryDisk {
-  const disk = memoryDisk()
-  disk.write(entries)
-  if (lost) disk.write([[lost, value]])
-  return disk
-}
-
 const broken = (value: Uint8Array): Uint8Array => value.map((byte, at) => (at === 2 ? byte ^ 1 : byte))
-const blocksOf = (entries: readonly Entry[]): readonly Entry[] => entries.filter(([key]) => key[0] === 0x10)
-
 /** The store, which finds by itself that it cannot read a value, as LevelDB does of a part of a file: whatever asks for it, among others, fails. */
 function failingAt(store: Store, lost: Uint8Array): Store {
   const fail = async (): Promise<never> => {
@@ -114,7 +89,7 @@ test.each(Object.entries(kinds))('a lost block of records, wherever it is, keeps
   const orders = ['asc', 'desc'] as const
   let unwritable = 0
   for (const [at, [key, value]] of blocksOf(entries).entries()) {
-    const disk = diskOf(entries, key, at % 2 === 0 ? undefined : broken(value))
+    const disk = diskOf(entries, [[key, at % 2 === 0 ? undefined : broken(value)]])
     const before = await dump(memory(disk))
     const ledger = await openLedger(wraps[at % wraps.length]!(memory(disk), key))
     let lost = 0
@@ -171,7 +146,7 @@ test('a rollback that was not finished is finished by an open after the repair, 
   const kind = kinds['half is filed']!
   const entries = await entriesOf(kind)
   const [block, value] = blocksOf(entries).findLast(([key]) => key[1] === operations.tag)!
-  const disk = diskOf(entries, block, undefined)
+  const disk = diskOf(entries, [[block, undefined]])
   disk.write([[INTENT, encodeIntent({ rollback: FIRST + 2 })]])
   const lost = await openLedger(memory(disk))
   expect([lost.poisoned, lost.head!.last]).toEqual([true, FIRST + held.length - 1])
@@ -226,7 +201,7 @@ test('a process that follows another one passes over what is lost, until that is
 test('what cannot be written upon keeps a prune that was not finished, whatever is called', async () => {
   const entries = await entriesOf(kinds['half is filed']!)
   const [block] = blocksOf(entries).findLast(([key]) => key[1] === operations.tag)!
-  const disk = diskOf(entries, block, undefined)
+  const disk = diskOf(entries, [[block, undefined]])
   disk.write([[INTENT, encodeIntent({ prune: FIRST + 2 })]])
   const before = await dump(memory(disk))
   const lost = await openLedger(memory(disk))

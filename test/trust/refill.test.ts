@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { type Entry, type LedgerClose, openLedger, type RepairOptions, repairStore, verifyStore } from '../../src/index.ts'
+import { type Entry, openLedger, type RepairOptions, repairStore, verifyStore } from '../../src/index.ts'
 import { decodeHead } from '../../src/layout/head.ts'
 import { blockKey, digestKey, HEAD, INTENT, readBlockKey } from '../../src/layout/keys.ts'
 import { firstOfBlock } from '../../src/layout/ordinals.ts'
@@ -15,18 +15,12 @@ import { random } from '../stress/stress.ts'
 import { longCloses } from '../support/closes.ts'
 import { dump, everything, hex } from '../support/dump.ts'
 import { codeOf } from '../support/errors.ts'
+import { blocksOf, crowdedCloses, diskOf, entriesOf, type Kind } from './support.ts'
 
 const FIRST = 100
 const long = longCloses(FIRST, 12)
-const crowded: readonly LedgerClose[] = [
-  ...generate({ ledgers: 30, seed: 3, accounts: 16, transactionsPerLedger: 4, firstLedger: FIRST, tradeShare: 0.4 }),
-]
+const crowded = crowdedCloses(FIRST, 30)
 
-interface Kind {
-  readonly closes: readonly LedgerClose[]
-  readonly fileEvery: number
-  readonly oldest?: number
-}
 const kinds: Readonly<Record<string, Kind>> = {
   'nothing is filed': { closes: long, fileEvery: 1e6 },
   'half is filed': { closes: long, fileEvery: 400 },
@@ -34,23 +28,12 @@ const kinds: Readonly<Record<string, Kind>> = {
   'some is pruned': { closes: crowded, fileEvery: 300, oldest: FIRST + 16 },
 }
 
-async function entriesOf({ closes, fileEvery, oldest }: Kind): Promise<readonly Entry[]> {
-  const disk = memoryDisk()
-  const ledger = await openLedger(memory(disk), { fileEvery })
-  await ledger.ingest(closes)
-  if (oldest !== undefined) await ledger.prune(oldest)
-  await ledger.close()
-  return (await memory(disk).scan(everything, { limit: 1e6 })).entries
-}
-
-function diskOf(entries: readonly Entry[], ...lost: readonly Uint8Array[]): MemoryDisk {
-  const disk = memoryDisk()
-  disk.write(entries)
-  disk.write(lost.map((key, at) => [key, at % 2 === 0 ? undefined : new Uint8Array(9)]))
-  return disk
-}
-
-const blocksOf = (entries: readonly Entry[]): readonly Entry[] => entries.filter(([key]) => key[0] === 0x10)
+/** The first of the values that are lost is gone, the second is damaged, and so on. */
+const diskWithout = (entries: readonly Entry[], ...lost: readonly Uint8Array[]): MemoryDisk =>
+  diskOf(
+    entries,
+    lost.map((key, at) => [key, at % 2 === 0 ? undefined : new Uint8Array(9)]),
+  )
 
 /** What a ledger says of how far lists were filed after it is not in a close: a ledger that is taken from one may say less. */
 async function isAsGood(disk: MemoryDisk, before: readonly Entry[], { closes, fileEvery, oldest = FIRST }: Kind): Promise<void> {
@@ -70,7 +53,7 @@ test.each(Object.entries(kinds))('a block of records that is lost is as it was, 
   const before = await dump(memory(diskOf(entries)))
   let [mended, left] = [0, 0]
   for (const [key] of blocksOf(entries)) {
-    const disk = diskOf(entries, key)
+    const disk = diskWithout(entries, key)
     const asked: unknown[] = []
     const closes: RepairOptions['closes'] = (range) => {
       asked.push(range)
@@ -88,7 +71,7 @@ test.each(Object.entries(kinds))('a block of records that is lost is as it was, 
   }
   expect([mended > 10, left > 0]).toEqual([true, kind.oldest !== undefined])
   const [oldest] = blocksOf(entries)[0]!
-  const { lost } = await repairStore(memory(diskOf(entries, oldest)), { closes: () => kind.closes })
+  const { lost } = await repairStore(memory(diskWithout(entries, oldest)), { closes: () => kind.closes })
   expect([oldest[1], lost.length > 0]).toEqual([ledgers.tag, kind.oldest !== undefined])
 })
 
@@ -99,7 +82,7 @@ test('any number of blocks, with whatever else is lost, are written again in one
     const others = entries.filter(([key]) => [0x20, 0x21, 0x30, 0x40, 0x41].includes(key[0]!))
     for (let round = 0; round < 12; round++) {
       const lost = [...blocksOf(entries).filter(() => chance.chance(0.4)), ...others.filter(() => chance.chance(0.1))].map(([key]) => key)
-      const disk = diskOf(entries, ...lost)
+      const disk = diskWithout(entries, ...lost)
       const report = await repairStore(memory(disk), {
         closes: async function* () {
           yield* kind.closes
@@ -127,7 +110,7 @@ test('of any network, filed, pruned and rolled back in any way, all is written a
       const resource = logs.find(({ tag }) => tag === log)!
       return firstOfBlock(resource, number) <= since[log]! && since[log]! > 0
     })
-    const copy = diskOf(entries, ...lost)
+    const copy = diskWithout(entries, ...lost)
     const report = await repairStore(memory(copy), { closes: () => closes })
     const told = [seed, round, lost.map(hex)]
     if (report.lost.length > 0) expect([...told, shared]).toEqual([...told, true])
@@ -174,7 +157,7 @@ test('where a pruned history begins, all blocks but those with pruned records ar
   // A ledger has 64 operations, in four whole blocks, and two transactions, in half a block.
   const [cut] = blocksOf(entries).find(([key]) => key[1] === transactions.tag)!
   for (const [key] of blocksOf(entries).filter(([key]) => [transactions.tag, operations.tag].includes(key[1]!))) {
-    const disk = diskOf(entries, key)
+    const disk = diskWithout(entries, key)
     const { lost } = await repairStore(memory(disk), { closes: () => long })
     expect([hex(key), lost.length > 0]).toEqual([hex(key), key === cut])
     if (lost.length === 0) expect(await dump(memory(disk))).toEqual(before)
@@ -185,8 +168,8 @@ test('a copy gives them, in the range that is asked for', async () => {
   const entries = await entriesOf(kinds['half is filed']!)
   const backup = await openLedger(memory(diskOf(entries)))
   const key = blockKey(operations.tag, 20)
-  const disk = diskOf(entries, key)
-  const { lost } = await repairStore(memory(diskOf(entries, key)))
+  const disk = diskWithout(entries, key)
+  const { lost } = await repairStore(memory(diskWithout(entries, key)))
   const ranges: unknown[] = []
   const closes: RepairOptions['closes'] = (range) => {
     ranges.push(range)
@@ -202,7 +185,7 @@ test('closes that are not those that were appended are named, and not used; what
   const kind = kinds['nothing is filed']!
   const entries = await entriesOf(kind)
   const key = blockKey(operations.tag, 0)
-  const before = await dump(memory(diskOf(entries, key)))
+  const before = await dump(memory(diskWithout(entries, key)))
   const [first, ...rest] = kind.closes
   const other = structuredClone(first) as any
   other.transactions[0].operations[0].source_account = 'GMALLORY'
@@ -213,13 +196,13 @@ test('closes that are not those that were appended are named, and not used; what
     [rest, undefined],
     [[], undefined],
   ] as const) {
-    const disk = diskOf(entries, key)
+    const disk = diskWithout(entries, key)
     const { lost, unfit } = await repairStore(memory(disk), { closes: () => closes })
     expect([lost.length > 0, lost[0]!.key]).toEqual([true, hex(key)])
     if (reason) expect(unfit).toEqual([{ ledger: FIRST, reason: expect.stringMatching(reason) }])
     expect(await dump(memory(disk))).toEqual(before)
   }
-  const unproven = diskOf(entries, key, digestKey(FIRST))
+  const unproven = diskWithout(entries, key, digestKey(FIRST))
   const { lost, unfit } = await repairStore(memory(unproven), { closes: () => kind.closes })
   expect([lost.length > 0, unfit]).toEqual([true, [{ ledger: FIRST, reason: 'the digest that would prove the close is lost as well' }]])
 })
@@ -244,7 +227,7 @@ test('an error of the closes ends the repair once all else is done, and nothing 
     ],
     [() => 'closes.ndjson', expect.objectContaining({ code: 'BAD_REQUEST' })],
   ] as const) {
-    const disk = diskOf(entries, ...lost)
+    const disk = diskWithout(entries, ...lost)
     await expect(repairStore(memory(disk), { cut: true, closes: closes as any })).rejects.toEqual(error)
     const store = memory(disk)
     expect([store.get(INTENT), (await verifyStore(store)).faults.map(({ key }) => key)]).toEqual([undefined, [hex(lost[0]!)]])
@@ -258,7 +241,7 @@ test.each([[[]], [[20]], [[3, 30]]])(
   async (more) => {
     const kind = { closes: [...generate({ ledgers: 40, seed: 5, accounts: 16, firstLedger: FIRST })], fileEvery: 100 }
     const entries = await entriesOf(kind)
-    const disk = diskOf(entries, HEAD, blockKey(ledgers.tag, 4), ...more.map((number) => blockKey(operations.tag, number)))
+    const disk = diskWithout(entries, HEAD, blockKey(ledgers.tag, 4), ...more.map((number) => blockKey(operations.tag, number)))
     const { cutAfter, lost, after } = await repairStore(memory(disk), { cut: true })
     expect([cutAfter! <= FIRST + 31, lost, after.ok, after.last]).toEqual([true, [], true, cutAfter === 0 ? undefined : cutAfter])
     const ledger = await openLedger(memory(disk), { fileEvery: kind.fileEvery })
@@ -280,11 +263,11 @@ test('closes that come before an error are used, and no more are read than are l
   }
   // Of the first two ledgers.
   const keys = [blockKey(operations.tag, 0), blockKey(operations.tag, 30)]
-  const disk = diskOf(entries, ...keys)
+  const disk = diskWithout(entries, ...keys)
   await expect(repairStore(memory(disk), { closes: () => closes(true) })).rejects.toThrow('the file ends here')
   expect((await verifyStore(memory(disk))).faults.map(({ key }) => key)).toEqual([hex(keys[1]!)])
   pulled = 0
-  const one = diskOf(entries, keys[0]!)
+  const one = diskWithout(entries, keys[0]!)
   const wrong = { ...long[0]!, transactions: [] }
   expect(
     await repairStore(memory(one), {
@@ -301,7 +284,7 @@ test('what was not given is cut if that is asked for', async () => {
   const kind = kinds['nothing is filed']!
   const entries = await entriesOf(kind)
   const blocks = [0, 30].map((number) => blockKey(operations.tag, number))
-  const disk = diskOf(entries, ...blocks)
+  const disk = diskWithout(entries, ...blocks)
   const upTo = kind.closes.slice(0, 4)
   let asked = 0
   const closes = () => {

@@ -11,7 +11,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { FolioError, openLedger, type RepairReport, refuseForeign, repairStore, type Store, type Write } from '../../src/index.ts'
 import { encodeHighWater } from '../../src/layout/head.ts'
 import { directory } from '../support/directory.ts'
-import { dump } from '../support/dump.ts'
+import { dumpAndClose } from '../support/dump.ts'
 import { errorOf } from '../support/errors.ts'
 
 const closes = [...generate({ ledgers: 24, seed: 9, accounts: 16, transactionsPerLedger: 6, firstLedger: 100 })]
@@ -54,16 +54,7 @@ async function make(): Promise<Twin> {
   const ledger = await openLedger(level(copy), ledgerOptions)
   const digest = await ledger.digest({})
   await ledger.close()
-  return { data, digest, values: await valuesOf(copy) }
-}
-
-async function valuesOf(data: string): Promise<string[]> {
-  const store = await level(data)
-  try {
-    return await dump(store)
-  } finally {
-    await store.close()
-  }
+  return { data, digest, values: await dumpAndClose(level(copy)) }
 }
 
 function copyOf(data: string): string {
@@ -106,7 +97,7 @@ async function completes(data: string): Promise<void> {
   await ledger.ingest(closes.filter((close) => close.ledger.sequence > after))
   expect(await ledger.digest({})).toBe((await twin()).digest)
   await ledger.close()
-  expect(await valuesOf(data)).toEqual((await twin()).values)
+  expect(await dumpAndClose(level(data))).toEqual((await twin()).values)
 }
 
 async function worksAgain(data: string): Promise<SalvageReport> {
@@ -215,7 +206,7 @@ describe('nothing is lost', () => {
     expect(salvaged).toMatchObject({ lost: [], entries: (await twin()).values.length, kept: join(data, 'damaged-1') })
     expect(salvaged.faults.length).toBeGreaterThan(0)
     expect(report).toMatchObject({ repaired: 0, lost: [], after: { ok: true } })
-    expect(await valuesOf(data)).toEqual((await twin()).values)
+    expect(await dumpAndClose(level(data))).toEqual((await twin()).values)
     expect(filesOf(salvaged.kept!, TABLE)).toEqual(Object.keys(before).filter((name) => TABLE.test(name)))
     expect(filesOf(data, /salvage/)).toEqual([])
     expect(existsSync(join(salvaged.kept!, 'HIGH-WATER'))).toBe(true)
@@ -230,7 +221,7 @@ describe('nothing is lost', () => {
     await store.close()
     const manifest = filesOf(data, MANIFEST)[0]!
     const bytes = readFileSync(join(data, manifest))
-    const values = await valuesOf(copyOf(data))
+    const values = await dumpAndClose(level(copyOf(data)))
     const flipped = Array.from(bytes, (byte, at) =>
       Buffer.concat([bytes.subarray(0, at), Buffer.of(byte ^ (1 << (at % 8))), bytes.subarray(at + 1)]),
     )
@@ -240,12 +231,12 @@ describe('nothing is lost', () => {
       writeFileSync(join(copy, manifest), changed)
       expect((await checkFiles(copy)).faults).not.toEqual([])
       expect((await salvage(copy)).lost).toEqual([])
-      expect(await valuesOf(copy)).toEqual(values)
+      expect(await dumpAndClose(level(copy))).toEqual(values)
     }
     const copy = copyOf(data)
     writeFileSync(join(copy, manifest), Buffer.concat([bytes, bytes.subarray(0, 20)]))
     expect(await checkFiles(copy)).toMatchObject({ ok: true, torn: [manifest] })
-    expect(await valuesOf(copy)).toEqual(values)
+    expect(await dumpAndClose(level(copy))).toEqual(values)
   })
 
   test('if the MANIFEST ends in ways that LevelDB does not take for an edit that was being written', async () => {
@@ -255,7 +246,7 @@ describe('nothing is lost', () => {
     await store.close()
     const manifest = filesOf(data, MANIFEST)[0]!
     const edits = readFileSync(join(data, manifest))
-    const values = await valuesOf(copyOf(data))
+    const values = await dumpAndClose(level(copyOf(data)))
     // A legal edit that fills most of a block: where the next compaction of level 1 begins.
     const wide = piece(1, Buffer.concat([Buffer.of(5, 1, 0xe0, 0xda, 0x01), Buffer.alloc(28_000, 7)]))
     const begun = Buffer.concat([edits, wide])
@@ -273,7 +264,7 @@ describe('nothing is lost', () => {
       writeFileSync(join(copy, manifest), Buffer.concat([begun, end]))
       expect((await checkFiles(copy)).ok).toBe(ok)
       expect((await salvage(copy)).faults.length > 0).toBe(!ok)
-      expect(await valuesOf(copy)).toEqual(values)
+      expect(await dumpAndClose(level(copy))).toEqual(values)
     }
   })
 
@@ -308,12 +299,12 @@ describe('nothing is lost', () => {
       )
       await store.close()
     }
-    const values = await valuesOf(data)
+    const values = await dumpAndClose(level(data))
     const copy = join(directory(), 'copy')
     cpSync(data, copy, { recursive: true })
     flip(join(copy, filesOf(copy, MANIFEST)[0]!), 20)
     expect(await salvage(copy)).toMatchObject({ lost: [], entries: 3 })
-    expect(await valuesOf(copy)).toEqual(values)
+    expect(await dumpAndClose(level(copy))).toEqual(values)
   })
 })
 
@@ -351,7 +342,7 @@ test.each([
   const store = await level(data)
   for (let n = 0; n < 9; n++) await store.write([[Buffer.of(n), Buffer.alloc(100, n)]], { durable: true })
   await store.close()
-  const values = await valuesOf(copyOf(data))
+  const values = await dumpAndClose(level(copyOf(data)))
   const log = filesOf(data, LOG)[0]!
   const length = readFileSync(join(data, log)).length / 9
   flip(join(data, log), 4 * length + at)
@@ -363,7 +354,7 @@ test.each([
     ],
   })
   expect(await salvage(data)).toMatchObject({ lost: [{ file: log, parts: 1 }], entries: 8 })
-  expect(await valuesOf(data)).toEqual(values.filter((_, n) => n !== 4))
+  expect(await dumpAndClose(level(data))).toEqual(values.filter((_, n) => n !== 4))
 })
 
 test('a table that is empty, or cut off between two blocks, counts as lost in one part', async () => {

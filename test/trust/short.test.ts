@@ -28,6 +28,7 @@ import { longCloses } from '../support/closes.ts'
 import { dump, everything, hex } from '../support/dump.ts'
 import { type Answer, answer, questionsOf, said } from '../support/questions.ts'
 import { askedOnce } from '../support/twin.ts'
+import { diskOf } from './support.ts'
 
 const without = (found: Answer, lost: ReadonlySet<number>): readonly string[] =>
   typeof found === 'string' ? [] : found.filter(([ledger]) => !lost.has(ledger)).map(([, text]) => text)
@@ -96,13 +97,6 @@ const damaged = (chance: Random, entries: readonly Entry[], count: number): Writ
     return kinds[chance.pick(Object.keys(kinds))]!(chance, some).writes
   }).flat()
 
-const copyOf = (entries: readonly Entry[], writes: readonly Write[]): MemoryDisk => {
-  const copy = memoryDisk()
-  copy.write(entries)
-  copy.write(writes)
-  return copy
-}
-
 // With the second seed, an offer was once given up without a word: its list and its last change were damaged at once. With the third, the oldest
 // ledger looks like a pruned one.
 test.each([Number(process.env['FOLIO_SEED'] ?? 5), 1739745296, 1900932678])(
@@ -112,12 +106,12 @@ test.each([Number(process.env['FOLIO_SEED'] ?? 5), 1739745296, 1900932678])(
     let errors = 0
     for (let round = 0; round < 10; round++) {
       const { disk, closes } = round % 2 === 0 ? await databaseOf(chance) : await longer(chance)
-      const twin = await openLedger(memory(copyOf((await memory(disk).scan(everything, { limit: 1e6 })).entries, [])))
+      const twin = await openLedger(memory(diskOf((await memory(disk).scan(everything, { limit: 1e6 })).entries, [])))
       const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
       for (let nth = 0; nth < 6; nth++) {
         const writes = damaged(chance, entries, 2 + chance.below(3))
         for (const cut of [false, true]) {
-          const copy = copyOf(entries, writes)
+          const copy = diskOf(entries, writes)
           // A store of which nothing is as it was written looks like one of another release; any other is repaired.
           const isUnknown = entries.every(([key]) => writes.some(([one]) => hex(one) === hex(key)))
           const report = await repairStore(memory(copy), { cut }).catch((error) => {
@@ -150,7 +144,7 @@ describe('a list or a hash that may tell of records that cannot be read', () => 
 
   test.each([0, 103])('is left unreadable and named as lost, and is whole once history is cut (oldest %i)', async (oldest) => {
     const entries = await filled(oldest)
-    const twin = await openLedger(memory(copyOf(entries, [])))
+    const twin = await openLedger(memory(diskOf(entries)))
     const blocks = entries.filter(([key]) => /^1003/.test(hex(key)))
     const [block] = blocks[blocks.length >> 1]!
     const older = entries.find(([key]) => /^2003/.test(hex(key)))!
@@ -159,7 +153,7 @@ describe('a list or a hash that may tell of records that cannot be read', () => 
         [block, undefined],
         [payments, list],
       ]
-      const copy = copyOf(entries, writes)
+      const copy = diskOf(entries, writes)
       const report = await repairStore(memory(copy))
       expect(report.lost).toContainEqual({ key: '2004', reason: UNSURE })
       expect(await compare(copy, twin, report, closes)).toBeGreaterThan(0)
@@ -168,25 +162,25 @@ describe('a list or a hash that may tell of records that cannot be read', () => 
       const before = await dump(memory(copy))
       expect((await repairStore(memory(copy))).lost).toEqual(report.lost)
       expect(await dump(memory(copy))).toEqual(before)
-      for (const disk of [copy, copyOf(entries, writes)]) {
+      for (const disk of [copy, diskOf(entries, writes)]) {
         // What was pruned of a list that is gone is not known from elsewhere.
         const { lost, after } = await repairStore(memory(disk), { cut: true })
         expect([after.ok, oldest > 0 ? lost.filter(({ reason }) => reason !== FORGOTTEN) : lost]).toEqual([true, []])
         const again = await openLedger(memory(disk), { fileEvery })
         await again.ingest(closes.filter(({ ledger }) => ledger.sequence >= oldest))
         expect(await verifyStore(memory(disk))).toMatchObject({ ok: true })
-        if (oldest === 0) expect(await dump(memory(disk))).toEqual(await dump(memory(copyOf(entries, []))))
+        if (oldest === 0) expect(await dump(memory(disk))).toEqual(await dump(memory(diskOf(entries))))
       }
     }
   })
 
   test('is whole if what cannot be read is of other logs, and names every record that can be read', async () => {
     const entries = await filled()
-    const whole = await dump(memory(copyOf(entries, [])))
+    const whole = await dump(memory(diskOf(entries)))
     for (const log of ['1001', '1002', '1004', '1005']) {
       const blocks = entries.filter(([key]) => hex(key).startsWith(log))
       const [block, value] = blocks[blocks.length >> 1]!
-      const copy = copyOf(entries, [
+      const copy = diskOf(entries, [
         [block, undefined],
         [payments, undefined],
       ])
@@ -202,7 +196,7 @@ describe('a list or a hash that may tell of records that cannot be read', () => 
     const blocks = entries.filter(([key]) => hex(key).startsWith('1002'))
     const [block] = blocks[blocks.length >> 1]!
     for (const { hash } of closes.flatMap(({ transactions = [] }) => transactions)) {
-      const copy = copyOf(entries, [
+      const copy = diskOf(entries, [
         [block, undefined],
         [hashKey(hash), new Uint8Array(9)],
       ])
@@ -221,7 +215,7 @@ describe('a list or a hash that may tell of records that cannot be read', () => 
     for (const log of ['1001', '1003']) {
       const blocks = entries.filter(([key]) => hex(key).startsWith(log))
       const [block] = blocks[log === '1001' ? 0 : blocks.length >> 1]!
-      const copy = copyOf(entries, [[block, undefined]])
+      const copy = diskOf(entries, [[block, undefined]])
       const { lost } = await repairStore(memory(copy))
       const ledger = await openLedger(memory(copy))
       const unreadable: number[] = []
@@ -249,7 +243,7 @@ test.each([3, 8, 13, 16])(
     for (const log of ['1001', '1002', '1003', '1004', '1005', '1006', '1007']) {
       const [first, second] = entries.map(([key]) => key).filter((key) => hex(key).startsWith(log))
       for (const keys of second ? [[first!], [first!, second]] : [[first!]]) {
-        const copy = copyOf(
+        const copy = diskOf(
           entries,
           [unhex('00'), ...keys].map((key) => [key, undefined]),
         )

@@ -1,6 +1,7 @@
 /** Stores with something wrong in them: how it is planted, what an audit says of it, and what a repair makes of it. */
 import { expect } from 'vitest'
-import { memory } from '../../adapters/memory/index.ts'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import {
   type Chunk,
   type Store as Contract,
@@ -16,7 +17,7 @@ import {
 import { decodeBlock } from '../../src/layout/block.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { decodeHead, encodeHead, type Head } from '../../src/layout/head.ts'
-import { HEAD } from '../../src/layout/keys.ts'
+import { HEAD, KIND, kindOfKey } from '../../src/layout/keys.ts'
 import { decodeEdge, type PostingEdge } from '../../src/layout/posting.ts'
 import type { Row } from '../../src/layout/row.ts'
 import { seal } from '../../src/layout/seal.ts'
@@ -78,22 +79,38 @@ export interface Kind {
   readonly oldest?: number
   readonly fileEvery: number
 }
+/** All entries of a store. */
+export async function entriesOf({ closes, oldest = 0, fileEvery }: Kind): Promise<readonly Entry[]> {
+  const store = memory()
+  const ledger = await openLedger(store, { fileEvery })
+  await ledger.ingest(closes, { durable: false })
+  if (oldest > 0) await ledger.prune(oldest)
+  return (await store.scan(everything, { limit: 1e6 })).entries
+}
+
+export const blocksOf = (entries: readonly Entry[]): readonly Entry[] => entries.filter(([key]) => kindOfKey(key) === KIND.block)
+
+/** A disk with these entries, of which some were written anew or removed. */
+export function diskOf(entries: readonly Entry[], writes: readonly Write[] = []): MemoryDisk {
+  const disk = memoryDisk()
+  disk.write(entries)
+  disk.write(writes)
+  return disk
+}
+
+/** Generated ledgers in which many accounts have a share. */
+export const crowdedCloses = (firstLedger: number, ledgers: number): readonly LedgerClose[] => [
+  ...generate({ ledgers, seed: 3, accounts: 16, transactionsPerLedger: 4, firstLedger, tradeShare: 0.4 }),
+]
+
 export type Plant = (store: Store) => readonly Write[] | Promise<readonly Write[]>
 
 /** Stores of several kinds, each made once: copies of them, and what is said and done once something was planted in one. */
 export function storesOf<Name extends string>(kinds: Readonly<Record<Name, Kind>>) {
   const made: Partial<Record<Name, Promise<readonly Entry[]>>> = {}
 
-  async function make({ closes, oldest = 0, fileEvery }: Kind): Promise<readonly Entry[]> {
-    const store = memory()
-    const ledger = await openLedger(store, { fileEvery })
-    await ledger.ingest(closes, { durable: false })
-    if (oldest > 0) await ledger.prune(oldest)
-    return (await store.scan(everything, { limit: 1e6 })).entries
-  }
-
   async function stored(kind: Name): Promise<Store> {
-    made[kind] ??= make(kinds[kind])
+    made[kind] ??= entriesOf(kinds[kind])
     const store = memory()
     await store.write(await made[kind]!, { durable: false })
     return store

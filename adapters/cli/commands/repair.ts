@@ -4,7 +4,7 @@ import { type RepairReport, repairStore } from '../../../src/index.ts'
 import type { SalvageReport } from '../../level/index.ts'
 import { damaged } from '../errors.ts'
 import { exits } from '../exit.ts'
-import { checkInputs, closesOf } from '../feed.ts'
+import { checkInputs, closesOf, leaveInputs } from '../feed.ts'
 import { digits, type Io, print } from '../io.ts'
 import { someText } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -48,28 +48,29 @@ export const repair = (program: Command, run: Run): Command =>
     .option('--cut', 'discard the first ledger that cannot be saved, and all later ones; if that is the oldest, everything')
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
-    .action((options: Options) => run((io) => mend(io, options).catch(damaged).finally(left(io, options))))
+    .action((options: Options) =>
+      run((io) =>
+        mend(io, options)
+          .catch(damaged)
+          .finally(() => leaveInputs(io, inputsOf(options))),
+      ),
+    )
 
-/** Standard input waiting for more would keep the process from exiting. */
-const left =
-  (io: Io, { closes }: Options) =>
-  (): void => {
-    if (closes === '-') io.stdin.destroy()
-  }
+const inputsOf = ({ closes }: Options): string[] => (closes === undefined ? [] : [closes])
 
-async function mend(io: Io, { json = false, cut = false, closes: file, ...where }: Options): Promise<number> {
-  const files = file === undefined ? [] : [file]
-  await checkInputs(io, files)
+async function mend(io: Io, options: Options): Promise<number> {
+  const { json = false, cut = false, closes, ...where } = options
+  const inputs = inputsOf(options)
+  await checkInputs(io, inputs)
   const salvaged = await onFiles(io, (options) => salvageStore(where, options))
-  const fresh = salvaged?.kept === undefined ? undefined : salvaged
+  const files = salvaged?.kept === undefined ? undefined : salvaged
   // What was lost with the files is told even if the repair is stopped.
-  if (fresh && !json) await print(io, `${filesSummary(fresh)}\n`)
+  if (files && !json) await print(io, `${filesSummary(files)}\n`)
   const store = await openStore(where, { mustExist: true, damaged: true })
   try {
-    const report = await verified(io, json, (options) =>
-      repairStore(store, { ...options, cut, ...(file !== undefined && { closes: () => closesOf(io, files) }) }),
-    )
-    await print(io, json ? `${JSON.stringify({ ...report, ...(fresh && { files: fresh }) })}\n` : `${summary(report)}\n`)
+    const given = closes === undefined ? {} : { closes: () => closesOf(io, inputs) }
+    const report = await verified(io, json, (told) => repairStore(store, { ...told, ...given, cut }))
+    await print(io, json ? `${JSON.stringify({ ...report, ...(files && { files }) })}\n` : `${summary(report)}\n`)
     return report.lost.length === 0 ? exits.ok : exits.damaged
   } finally {
     await store.close()
