@@ -173,7 +173,8 @@ export const errorTable = {
   },
   STORE_UNREPAIRED: {
     status: 503,
-    sentence: 'A repair of this store was begun but not finished. Run folio repair again; it continues where it stopped.',
+    sentence:
+      'A repair of this store was begun but not finished. Run folio repair again; it continues where it stopped. If it cannot save the head, add --cut.',
     fields: store,
   },
   STORE_INCOMPLETE: {

@@ -3,7 +3,7 @@
  * the repair with the first of them.
  */
 import { equal } from '../bytes.ts'
-import { type Cut, encodeIntent } from '../layout/head.ts'
+import { type Change, type Cut, encodeIntent } from '../layout/head.ts'
 import { HEAD, INTENT } from '../layout/keys.ts'
 import type { Write } from '../store.ts'
 import type { Context } from './context.ts'
@@ -11,11 +11,14 @@ import type { Context } from './context.ts'
 /** The unfinished rollback or pruning, even if a repair was begun since. */
 export const cutOf = ({ intent }: Context): Cut | undefined => (intent && 'repair' in intent ? intent.unfinished : intent)
 
-/** The write that says that a repair is in progress. */
-export function begun(context: Context): Write {
+/** A repair in progress, with what was unfinished before it. */
+export function repairing(context: Context): Change {
   const unfinished = cutOf(context)
-  return [INTENT, encodeIntent({ repair: true, ...(unfinished && { unfinished }) })]
+  return { repair: true, ...(unfinished && { unfinished }) }
 }
+
+/** The write that says that a repair is in progress. */
+export const begun = (context: Context): Write => [INTENT, encodeIntent(repairing(context))]
 
 /** How many values are written together. */
 export const AT_ONCE = 10_000

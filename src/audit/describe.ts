@@ -1,8 +1,9 @@
 /** What a store holds, as its head says, and the digest of it. Only reads, and finishes nothing of what opening it as a ledger would finish. */
 import { OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
-import { readHighWater } from '../ingest/high-water.ts'
+import { notHeld, readHighWater } from '../ingest/high-water.ts'
 import { holdsRecords, networkIn } from '../ingest/identity.ts'
+import { hashUnder } from '../ingest/load.ts'
 import { isSame, stateOf } from '../ingest/state.ts'
 import { decodeHead, decodeIntent, emptyHead, type Head, kindOf } from '../layout/head.ts'
 import { ALL_KEYS, FORMAT, HEAD, INTENT } from '../layout/keys.ts'
@@ -13,7 +14,7 @@ import { operations } from '../resources/operation.ts'
 import { trades } from '../resources/trade.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { checkStore, ofStore, type Store } from '../store.ts'
-import { entriesOf, readerUnder } from './context.ts'
+import { entriesOf, readable, readerUnder } from './context.ts'
 import { refuseForeign } from './foreign.ts'
 import { checkRange, digestOfRange, readDigests } from './range.ts'
 import { eraOf } from './verify.ts'
@@ -42,7 +43,7 @@ export interface StoreDescription {
   readonly digest: string
   /** A change that the next open finishes; a repair that has to be run again; or a copy, before whose end the store is none. */
   readonly unfinished?: 'rollback' | 'prune' | 'repair' | 'copy'
-  /** The newest ledger that was held once, if that is not held now: the store is not opened then. */
+  /** The newest ledger that was held once, if it is not held now, or is another one with its number: the store is not opened then. */
   readonly noted?: number
 }
 
@@ -81,7 +82,9 @@ async function described(store: Store, held: Uint8Array | undefined, signal: Abo
   const network = isCopy ? undefined : await networkOfOwn(store)
   if (!held && !isCopy && (await holdsRecords(store))) throw corrupt(HEAD, 'the head is missing')
   const head = held ? decodeHead(held) : emptyHead
-  const noted = (await readHighWater(store.note, await eraOf(store)))?.last ?? 0
+  const noted = await readHighWater(store.note, await eraOf(store))
+  const isGone =
+    !isCopy && (await notHeld(noted, head, (ledger) => readable(() => hashUnder(readerUnder(store, head), ledger)))) !== undefined
   return {
     ...(network !== undefined && { network }),
     ledgers: head.last === 0 ? 0 : head.last - head.oldest + 1,
@@ -89,7 +92,7 @@ async function described(store: Store, held: Uint8Array | undefined, signal: Abo
     records: recordsUnder(head),
     digest: await digestUnder(store, head, signal),
     ...(intent && { unfinished: isCopy ? 'copy' : kindOf(intent) }),
-    ...(noted > head.last && !isCopy && { noted }),
+    ...(isGone && { noted: noted!.last }),
   }
 }
 

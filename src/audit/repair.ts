@@ -10,12 +10,12 @@ import { equal, hex, same, unhex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
-import { type Cut, encodeFormat, encodeHighWater, encodeIntent, kindOf, networkStill } from '../layout/head.ts'
+import { type Change, encodeFormat, encodeHighWater, encodeIntent, kindOf, networkStill } from '../layout/head.ts'
 import { baseKey, FORMAT, HEAD, HIGH_WATER, INTENT, indexKey, KIND, kindOfKey, PRUNED, postingKey, readOffer } from '../layout/keys.ts'
 import { isSealed, unsealed } from '../layout/seal.ts'
 import { changesByOffer } from '../resources/offer.ts'
 import { checkStore, type Store, type Write } from '../store.ts'
-import { begun, commit, cutOf, write } from './commit.ts'
+import { begun, commit, cutOf, repairing, write } from './commit.ts'
 import { type Context, readable } from './context.ts'
 import { cutBefore } from './cut-before.ts'
 import { listOf } from './lists.ts'
@@ -61,7 +61,10 @@ export interface RepairReport {
   readonly unfit?: readonly UnfitClose[]
   /** The newest ledger after history was cut, 0 if none is left; those after it have to be ingested again. */
   readonly cutAfter?: number
-  /** The audit at the end. What the store once held and has lost is no longer expected; a rollback or pruning is left to the next open. */
+  /**
+   * The audit at the end. What the store once held and has lost is no longer expected; a rollback or pruning is left to the next open. The repair
+   * itself is unfinished if the head could not be saved: the store is not opened before a repair with `cut`.
+   */
   readonly after: VerifyReport
 }
 
@@ -111,8 +114,7 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
     if (!changed) break
     ;({ report, context } = await audit(store, { ...all, onFault: () => {} }))
   }
-  // Where nothing is left, nothing is left to do.
-  const left = cutAfter === 0 ? undefined : upTo(report.last ?? 0, cutOf(context))
+  const left = leftToDo(context, report, cutAfter)
   await write(context, [[INTENT, left && encodeIntent(left)]])
   const isNoted = (await readable(async () => [await readHighWater(store.note)])) !== undefined
   await store.note?.write(encodeHighWater({ last: report.last ?? 0 }))
@@ -135,8 +137,18 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
 /** The faults of all but the note, which is new. */
 const besideNote = (faults: readonly Fault[]): readonly Fault[] => faults.filter(({ key }) => key !== hex(HIGH_WATER))
 
-/** A repair may leave less history than there was; pruning always leaves its newest ledger. */
-const upTo = (last: number, cut: Cut | undefined): Cut | undefined => (cut && 'prune' in cut ? { prune: Math.min(cut.prune, last) } : cut)
+/**
+ * The intent with which a repair ends. Where the head is still at fault, ledgers above it are lost, and what else is there names their records: what is
+ * appended would take their places. So the repair stays in progress, until it is told to cut them off.
+ */
+function leftToDo(context: Context, { last = 0, faults }: VerifyReport, cutAfter: number | undefined): Change | undefined {
+  // Where nothing is left, nothing is left to do.
+  if (cutAfter === 0) return undefined
+  if (faults.some(({ key }) => key === hex(HEAD))) return repairing(context)
+  const cut = cutOf(context)
+  // A repair may leave less history than there was; pruning always leaves its newest ledger.
+  return cut && 'prune' in cut ? { prune: Math.min(cut.prune, last) } : cut
+}
 
 /** What is remembered from round to round. */
 interface Found {

@@ -6,8 +6,9 @@
  */
 import { same } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
-import { readHighWater } from '../ingest/high-water.ts'
+import { type NotHeld, notHeld, readHighWater } from '../ingest/high-water.ts'
 import { holdsRecords, networkIn } from '../ingest/identity.ts'
+import { hashUnder } from '../ingest/load.ts'
 import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, kindOf } from '../layout/head.ts'
@@ -17,7 +18,7 @@ import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { checkStore, ofStore, type Store } from '../store.ts'
-import { Context, entriesOf, type Recorded, readable, recordAt } from './context.ts'
+import { Context, entriesOf, type Recorded, readable, readerUnder, recordAt } from './context.ts'
 import { refuseForeign } from './foreign.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
@@ -98,10 +99,16 @@ async function readState(store: Store, findings: Findings) {
   const head = await findings.tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
   const era = await eraOf(store)
-  const noted = (await findings.tried(() => readHighWater(store.note, era)))?.last ?? 0
-  if (head && noted > head.last) findings.add(HIGH_WATER, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
+  const noted = await findings.tried(() => readHighWater(store.note, era))
+  const gone = head && (await notHeld(noted, head, (ledger) => readable(() => hashUnder(readerUnder(store, head), ledger))))
+  if (gone) findings.add(HIGH_WATER, reasonOf(gone))
   return { head: head ?? emptyHead, held, intent }
 }
+
+const reasonOf = ({ ledger, noted, held }: NotHeld): string =>
+  ledger === undefined
+    ? `ledgers ${held + 1} to ${noted} were held, and are gone`
+    : `ledger ${ledger} was held with the hash ${noted}, and is gone`
 
 /** The era of the store; the first one if it is damaged, as if it is missing. */
 export async function eraOf(store: Store): Promise<Era> {

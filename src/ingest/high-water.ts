@@ -21,18 +21,10 @@ export class HighWaterMark {
     this.note = note
   }
 
-  /**
-   * @param hashOf gives null if a ledger is not held, and undefined if it cannot be read, so that nothing is said of it
-   * @throws STORE_WENT_BACK if the store holds less than it once held, or another history
-   */
-  async check({ last, oldest }: Head, hashOf: (ledger: number) => MaybePromise<string | null | undefined>, era?: Era): Promise<void> {
-    const noted = await readHighWater(this.note, era)
-    if (!noted) return
-    if (noted.last > last) throw new FolioError('STORE_WENT_BACK', { noted: noted.last, held: last })
-    if (noted.hash === undefined || noted.last < oldest) return
-    const held = await hashOf(noted.last)
-    if (held !== undefined && held !== noted.hash)
-      throw new FolioError('STORE_WENT_BACK', { ledger: noted.last, noted: noted.hash, held: held ?? undefined })
+  /** @throws STORE_WENT_BACK if the store holds less than it once held, or another history */
+  async check(head: Head, hashOf: HashOf, era?: Era): Promise<void> {
+    const gone = await notHeld(await readHighWater(this.note, era), head, hashOf)
+    if (gone) throw new FolioError('STORE_WENT_BACK', gone)
   }
 
   /** A ledger has become durable. */
@@ -63,6 +55,22 @@ export class HighWaterMark {
     if (waiting) this.writing = this.writing.then(() => this.note!.write(encodeHighWater(waiting))).catch(() => {})
     return this.writing
   }
+}
+
+/** The hash of a ledger; null if the ledger is not held, and undefined if it cannot be read, so that nothing is said of it. */
+export type HashOf = (ledger: number) => MaybePromise<string | null | undefined>
+
+/** What was noted and is not held: newer ledgers, or one with that hash. */
+export type NotHeld =
+  | { readonly ledger?: undefined; readonly noted: number; readonly held: number }
+  | { readonly ledger: number; readonly noted: string; readonly held: string | undefined }
+
+export async function notHeld(noted: HighWater | undefined, { last, oldest }: Head, hashOf: HashOf): Promise<NotHeld | undefined> {
+  if (!noted) return undefined
+  if (noted.last > last) return { noted: noted.last, held: last }
+  if (noted.hash === undefined || noted.last < oldest) return undefined
+  const held = await hashOf(noted.last)
+  return held === undefined || held === noted.hash ? undefined : { ledger: noted.last, noted: noted.hash, held: held ?? undefined }
 }
 
 /**

@@ -7,7 +7,7 @@ import { corrupt } from '../layout/seal.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
-import type { Store } from '../store.ts'
+import type { MaybePromise, Store } from '../store.ts'
 import { Damage } from './damage.ts'
 import { fileAgain } from './filing.ts'
 import type { History } from './history.ts'
@@ -53,9 +53,12 @@ async function loadUnder(state: State, history: History): Promise<Snapshot> {
   const tails = await tailsOf(store, head, damage)
   const reader = (): Reader => new Reader(store, cache, head, unfiled)
   await checkNewest(store, reader(), damage)
-  await highWater.check(head, (ledger) => damage.around(() => reader().run((read) => hashOf(read, ledger) ?? null)), state.era)
+  await highWater.check(head, (ledger) => damage.around(() => hashUnder(reader(), ledger)), state.era)
   return { state, head, tails, unfiled, damage: damage.found }
 }
+
+/** The hash of a ledger; null if it is not held. @throws CORRUPT */
+export const hashUnder = (reader: Reader, ledger: number): MaybePromise<string | null> => reader.run((read) => hashOf(read, ledger) ?? null)
 
 /** The hash of a ledger that is held. */
 export function hashOf(reader: Reader, sequence: number): string | undefined {

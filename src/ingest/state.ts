@@ -26,7 +26,7 @@ export interface Snapshot {
   readonly unfiled: Unfiled
   /** The rows with which the next blocks start. */
   readonly tails: Tails
-  /** Why nothing can be written upon it, if that is so: records that wait, or begin the next blocks, cannot be read. */
+  /** Why nothing can be written upon it, if that is so: records that wait, or begin the next blocks, or the newest ledger, cannot be read. */
   readonly damage: unknown
 }
 

@@ -81,13 +81,16 @@ test('what is unfinished is shown, and left as it is', async () => {
 
 test('ledgers that were held once, and are gone, are shown', async () => {
   const data = await stored()
-  const store = await level(data)
-  await store.note!.write(encodeHighWater({ last: FIRST + 20 }))
-  await store.close()
-  expect(await info(data)).toMatchObject({ last: FIRST + 11, noted: FIRST + 20 })
-  expect((await folio(['info', '--data', data])).out).toMatch(
-    new RegExp(`\ngone +ledgers ${FIRST + 12} to ${FIRST + 20} were held: see folio verify\n$`),
-  )
+  for (const [noted, says] of [
+    [{ last: FIRST + 20 }, `ledgers ${FIRST + 12} to ${FIRST + 20} were held`],
+    [{ last: FIRST + 5, hash: 'ab'.repeat(32) }, `another ledger ${FIRST + 5} was held`],
+  ] as const) {
+    const store = await level(data)
+    await store.note!.write(encodeHighWater(noted))
+    await store.close()
+    expect(await info(data)).toMatchObject({ last: FIRST + 11, noted: noted.last })
+    expect((await folio(['info', '--data', data])).out).toMatch(new RegExp(`\ngone +${says}: see folio verify\n$`))
+  }
 })
 
 test('what is damaged, missing or no store is an error', async () => {

@@ -239,11 +239,12 @@ describe('a head', () => {
     expect(faults).toEqual([fault(HEAD, CHECKSUM), fault(hash!, CHECKSUM)])
   })
 
-  test('of older ledgers is named because of the digests after it, and rebuilt', async () => {
+  test('of older ledgers is named because of the digests after it, and is not repaired, since the ledgers of those are not there', async () => {
     const { store, before, faults } = await spoiled('whole', () => [sealed(digestKey(LAST + 1), encodeText, 'x')])
     expect(faults).toEqual([fault(HEAD, 'the head is older than the ledgers that are there'), fault(digestKey(LAST + 1), STRAY)])
-    await repairStore(store)
-    expect([(await dump(store)).length, before.length]).toEqual([before.length + 1, before.length])
+    const { after } = await repairStore(store)
+    const kept = (await dump(store)).filter((line) => !line.startsWith('02='))
+    expect([kept.length, before.length, after.unfinished]).toEqual([before.length + 1, before.length, 'repair'])
   })
 })
 

@@ -1,11 +1,32 @@
 /** What a repair says it did: what was repaired, what is lost, where history was cut; and that it writes what it must, in the order it must. */
 import { describe, expect, test } from 'vitest'
+import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { UNCOUNTED, UNNAMED, UNSURE, UNTOLD } from '../../src/audit/report.ts'
-import { type Entry, type Fault, type LedgerClose, networkOf, openLedger, repairStore, type Write } from '../../src/index.ts'
+import {
+  copyStore,
+  describeStore,
+  type Entry,
+  type Fault,
+  type LedgerClose,
+  networkOf,
+  openLedger,
+  repairStore,
+  verifyStore,
+  type Write,
+} from '../../src/index.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
-import { encodeEra, encodeFormat, encodeHighWater, encodeIntent, encodePruned, encodeText, fingerprint } from '../../src/layout/head.ts'
+import {
+  encodeEra,
+  encodeFormat,
+  encodeHighWater,
+  encodeIntent,
+  encodePruned,
+  encodeText,
+  fingerprint,
+  kindOf,
+} from '../../src/layout/head.ts'
 import {
   baseKey,
   blockKey,
@@ -31,9 +52,11 @@ import { operations, operationsByAccount } from '../../src/resources/operation.t
 import { trades } from '../../src/resources/trade.ts'
 import type { Apart } from '../../src/text/apart.ts'
 import { dump, everything, hex } from '../support/dump.ts'
+import { codeOf } from '../support/errors.ts'
 import {
   broken,
   CHECKSUM,
+  diskOf,
   edgeOf,
   fault,
   gone,
@@ -106,6 +129,9 @@ function noted(store: Store, first?: Uint8Array): { store: Store; note: () => Ui
   }
   return { store: Object.assign(Object.create(store) as Store, { note }), note: () => bytes }
 }
+
+/** Another store with the same values: one that fails to open as a ledger is closed. */
+const copied = async (store: Store): Promise<Store> => memory(diskOf((await store.scan(everything, { limit: 1e6 })).entries))
 
 const one = hashKey(hashOf(FIRST + 9, 1))
 const block = blockKey(operations.tag, 2)
@@ -570,6 +596,34 @@ describe('ledgers that are gone', () => {
     expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [], after: { ok: true } })
   })
 
+  test.each([LAST, FIRST + 3])('are noticed if another one has the number: %d', async (ledger) => {
+    const hash = 'ab'.repeat(32)
+    const { store, note } = noted(await stored('whole'), encodeHighWater({ last: ledger, hash }))
+    const lost = [fault(HIGH_WATER, `ledger ${ledger} was held with the hash ${hash}, and is gone`)]
+    const kept = noted(await stored('whole'), note())
+    expect(await codeOf(() => openLedger(kept.store))).toBe('STORE_WENT_BACK')
+    expect(await verifyStore(store)).toMatchObject({ ok: false, faults: lost, faultCount: 1 })
+    expect((await describeStore(store)).noted).toBe(ledger)
+    expect(await repairStore(store)).toMatchObject({ repaired: 0, lost, after: { ok: true, faults: [] } })
+    expect(note()).toEqual(encodeHighWater({ last: LAST }))
+    expect(await codeOf(() => openLedger(store))).toBe('no error')
+  })
+
+  test('are not asked for if they are held, were pruned, or cannot be read', async () => {
+    const hash = hashOf(FIRST + 3, 99)
+    const same = encodeHighWater({ last: FIRST + 3, hash: closes[3]!.ledger.hash })
+    const other = encodeHighWater({ last: FIRST + 3, hash })
+    const lost = () => [gone(blockKey(ledgers.tag, 0))]
+    for (const { store } of [
+      noted(await stored('whole'), same),
+      noted(await stored('pruned'), other),
+      noted(await planted('whole', lost), other),
+    ]) {
+      expect((await verifyStore(store)).faults.filter(({ key }) => key === hex(HIGH_WATER))).toEqual([])
+      expect((await describeStore(store)).noted).toBe(undefined)
+    }
+  })
+
   test('are not confused with a value in the store under the key of the note', async () => {
     const { store } = noted(
       await planted('whole', () => [sealed(HIGH_WATER, encodeText, 'x'), gone(one)]),
@@ -582,8 +636,10 @@ describe('ledgers that are gone', () => {
 
   test('are all of them if the blocks of ledgers are gone: then there is no head to build', async () => {
     const blocks = [0, 1, 2].map((number) => blockKey(ledgers.tag, number))
-    const { lost, repaired } = await repairStore(await planted('whole', () => [...blocks.map(gone), gone(HEAD)]))
+    const store = await planted('whole', () => [...blocks.map(gone), gone(HEAD)])
+    const { lost, repaired } = await repairStore(store)
     expect([lost[0], repaired]).toEqual([fault(HEAD, 'the head is missing'), 0])
+    expect(await codeOf(() => openLedger(store))).toBe('STORE_UNREPAIRED')
   })
 })
 
@@ -600,15 +656,35 @@ describe('a head that is damaged', () => {
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
   })
 
+  const rest = blockKey(ledgers.tag, 2)
+  const newestLost = (spoilt: Store): Write[] => [gone(rest), broken(spoilt, HEAD)]
+
   test('with the newest ledgers lost is not taken for whole: what names them stays, and is reported as lost', async () => {
-    const rest = blockKey(ledgers.tag, 2)
-    const store = await planted('whole', (spoilt) => [gone(rest), broken(spoilt, HEAD)])
+    const store = await planted('whole', newestLost)
     const { lost, after } = await repairStore(store)
     expect(lost).toContainEqual(fault(HEAD, 'the head is older than the ledgers that are there'))
     expect([after.ok, after.last]).toEqual([false, FIRST + 15])
     const before = await dump(await stored('whole'))
     const kept = before.filter((line) => !line.startsWith('00=') && !line.startsWith(hex(rest)))
-    expect((await dump(store)).filter((line) => !line.startsWith('00='))).toEqual(kept)
+    expect((await dump(store)).filter((line) => !/^0[02]=/.test(line))).toEqual(kept)
+  })
+
+  test('with the newest ledgers lost is not opened, so that nothing takes the places of their records, before history is ended', async () => {
+    for (const cut of [undefined, { prune: FIRST + 4 }, { rollback: FIRST + 17 }]) {
+      const store = await planted('whole', (spoilt) => [...newestLost(spoilt), ...(cut ? [[INTENT, encodeIntent(cut)] as Write] : [])])
+      for (let run = 0; run < 2; run++) {
+        expect((await repairStore(store)).after.unfinished).toBe('repair')
+        expect(await verifyStore(store)).toMatchObject({ ok: false, unfinished: 'repair' })
+        expect(await codeOf(async () => openLedger(await copied(store)))).toBe('STORE_UNREPAIRED')
+        expect(await codeOf(() => copyStore(store, memory()))).toBe('STORE_UNREPAIRED')
+      }
+      const { cutAfter, after } = await repairStore(store, { cut: true })
+      expect([cutAfter, after.ok, after.unfinished]).toEqual([FIRST + 15, true, cut && kindOf(cut)])
+      const ledger = await openLedger(store, { fileEvery: 1 })
+      await ledger.ingest(closes.filter(({ ledger: { sequence } }) => sequence > FIRST + 15))
+      if (!cut || 'rollback' in cut) expect(await dump(store)).toEqual(await dump(await stored('whole')))
+      expect(await verifyStore(store)).toMatchObject({ ok: true })
+    }
   })
 
   test('is rebuilt by itself, and what else was found is repaired afterwards', async () => {

@@ -60,7 +60,9 @@ function linesOf(found: StoreDescription & { readonly bytes: number }): string {
     ['digest', digest],
     ['on disk', `${digits(bytes)} bytes`],
     ...(unfinished ? [['unfinished', `a ${unfinished}: ${finishedBy[unfinished]}`]] : []),
-    ...(noted ? [['gone', `ledgers ${last + 1} to ${noted} were held: see folio verify`]] : []),
+    ...(noted
+      ? [['gone', `${noted > last ? `ledgers ${last + 1} to ${noted} were held` : `another ledger ${noted} was held`}: see folio verify`]]
+      : []),
   ] as const
   return lines.map(([what, is]) => `${what!.padEnd(12)}${is}\n`).join('')
 }

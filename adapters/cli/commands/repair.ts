@@ -28,7 +28,8 @@ const help = `
    hold other ledgers too. A ledger is used if its digest proves that it is the one that was appended.
 4. Records that are damaged and not given cannot be saved: they are listed, and the exit code is 8. Run it again with
    their ledgers; or with --cut, which discards the first of those ledgers and all later ones, and ingest them again.
-   See what is listed before you add --cut: if the oldest ledger is lost, it discards everything.
+   See what is listed before you add --cut: if the oldest ledger is lost, it discards everything. Without --cut, what is
+   not lost can be read; but if the head (key 00) is listed, the store is not opened before.
 
 Nobody else can open the store meanwhile; with lmdb, the repair ends with CONFLICT if another process writes. If it is
 killed, run it again. A rollback or prune that was killed stays unfinished, and the next open finishes it.
@@ -82,6 +83,9 @@ function filesSummary({ faults, lost, entries, kept }: SalvageReport): string {
   return [...faults.map(fileLineOf), ...cannot, `files salvaged: ${digits(entries)} values; the damaged files are in ${kept}`].join('\n')
 }
 
+const HEADLESS =
+  '; without the head, nothing tells where history ends, and the store is not opened: run it again with --cut to end it there'
+
 function summary({ repaired, lost, unfit = [], cutAfter, after }: RepairReport): string {
   const held = after.last === undefined ? 'no ledgers' : `ledgers ${after.oldest} to ${after.last}`
   const cut =
@@ -90,7 +94,7 @@ function summary({ repaired, lost, unfit = [], cutAfter, after }: RepairReport):
       : cutAfter === 0
         ? '; history was given up, ingest it again'
         : `; history was cut after ledger ${cutAfter}, ingest again from there`
-  const rest = `${held}${cut}${restOf(after.unfinished)}`
+  const rest = `${held}${cut}${after.unfinished === 'repair' ? HEADLESS : restOf(after.unfinished)}`
   if (lost.length === 0) return `repaired: ${digits(repaired)} values; ${rest}`
   const refused = unfit.map(({ ledger, reason }) => `ledger ${ledger} was given: ${reason}`)
   return [
