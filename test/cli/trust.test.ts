@@ -18,7 +18,10 @@ import { Readable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
+import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
+import { digestKey } from '../../src/layout/keys.ts'
+import { hex } from '../support/dump.ts'
 import { damage, directory, failing, folio, lines, ndjson, type Running, start } from './support.ts'
 
 const FIRST = 2_100_000
@@ -207,6 +210,19 @@ test('an unfinished change is reported by verify and repair, with what finishes 
   expect(await folio(['repair', '--data', data])).toMatchObject({ code: 0, out: repaired })
   expect((await folio(['get', '/ledgers?order=desc&limit=1', '--data', data])).out).toContain(`"sequence":${FIRST + 29},`)
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 30 ledgers.* bytes\n$/)
+})
+
+test('a store of which nothing tells where its history ends is not opened, and repair says what ends it', async () => {
+  const data = await stored()
+  await damage(data, hex(digestKey(FIRST + 40)), encodeDigest(FIRST + 40, new Uint8Array(32)))
+  const repaired = await folio(['repair', '--data', data])
+  expect(repaired).toMatchObject({ code: 8, out: expect.stringMatching(/\ncannot be saved:\n00: the head is older than /) })
+  expect(repaired.out).toMatch(/; without the head, nothing tells where history ends, .* run it again with --cut to end it there\n$/)
+  const closed = await folio(['get', '/ledgers', '--data', data])
+  expect(closed).toMatchObject({ out: '', err: expect.stringMatching(/^folio: STORE_UNREPAIRED: .* add --cut\. \(location: /) })
+  const cut = await folio(['repair', '--data', data, '--cut'])
+  expect(cut).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`; history was cut after ledger ${FIRST + 39}, `)) })
+  expect((await folio(['get', '/ledgers', '--data', data])).code).toBe(0)
 })
 
 test('what is exported and ingested gives the same lines and the same digest', async () => {
