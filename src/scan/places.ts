@@ -156,11 +156,15 @@ function woven(slices: readonly Slice[], others: readonly Place[], missing: read
   return all
 }
 
-/** Gathers the records of a cluster, if all of them are held and cached: some that were pruned may still be cached, but not as a whole. */
+/**
+ * Gathers the records of a cluster, if all of them are held and cached: some that were pruned may still be cached, but not as a whole. Nothing is if
+ * records are lost: one may be among those of the cluster, though none is on the page.
+ */
 function gather(reader: Reader, resource: Resource, list: Posting, facing: Facing, home: Held<unknown>, number: number): void {
+  if (!reader.isCurrent || !reader.unfiled.isExact) return
   const { from, to } = everything(reader, resource)
   const ordinals = list.between(number * CLUSTER, (number + 1) * CLUSTER).filter((ordinal) => ordinal < to)
-  if (ordinals.length === 0 || ordinals[0]! < from || !reader.isCurrent || !reader.hasAll(resource, ordinals)) return
+  if (ordinals.length === 0 || ordinals[0]! < from || !reader.hasAll(resource, ordinals)) return
   const places = placesIn(faced(reader.slices(resource, ordinals, 0), facing))
   const bytes = places.reduce((sum, { block, at }) => sum + block.textBytes(at), 0)
   if (bytes <= LONG * places.length) home.gather(number, facing, ordinals, places)

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
+import { catalogue, FolioError, type Ledger, type List, openLedger, type Store } from '../../src/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
 import { blockKey, INTENT } from '../../src/layout/keys.ts'
 import { blockNumber } from '../../src/layout/ordinals.ts'
@@ -17,7 +17,7 @@ import { failedTransactions } from '../../src/resources/transaction.ts'
 import { longCloses } from '../support/closes.ts'
 import { dump, hex, shared } from '../support/dump.ts'
 import { errorOf } from '../support/errors.ts'
-import { answer, type Question, questionOf, questionsOf } from '../support/questions.ts'
+import { answer, type Question, questionOf, questionsOf, said } from '../support/questions.ts'
 import { askedOnce } from '../support/twin.ts'
 import { blocksOf, crowdedCloses, diskOf, entriesOf, type Kind } from './support.ts'
 
@@ -171,6 +171,28 @@ test('a record that was lost once is in no list of this process, even if it can 
   for (const account of ['GALICE', 'GNOBODY'])
     expect([await asked(account, 'asc'), await asked(account, 'desc')]).toEqual(['CORRUPT', 'CORRUPT'])
   expect((await ledger.page(catalogue.operations, {}, { limit: 40 })).records).toHaveLength(40)
+})
+
+test('a page that ends before what is lost is given however often it is asked for: its neighbours are not gathered', async () => {
+  const entries = await entriesOf(kinds['many have a share']!)
+  const accounts = new Set(crowded.flatMap(({ transactions = [] }) => transactions.map(({ account }) => account)))
+  /** Enough for what is on a page to be worth gathering. */
+  const often = 40
+  let before = 0
+  for (const query of [catalogue.operationsOfAccount, catalogue.effectsOfAccount] as List[]) {
+    const [newest] = blocksOf(entries).findLast(([key]) => key[1] === query.of.tag)!
+    const ledger = await openLedger(memory(diskOf(entries, [[newest, undefined]])))
+    expect(ledger.poisoned).toBe(true)
+    for (const account of accounts)
+      for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+        const page = () => ledger.page(query, { account }, { cursor, limit: 20 })
+        const first = await page().catch(() => undefined)
+        for (let time = 0; first && time < often; time++) expect(said(await page())).toBe(said(first))
+        if (first) before++
+        cursor = first?.next
+      }
+  }
+  expect(before).toBeGreaterThan(0)
 })
 
 test('a process that follows another one passes over what is lost, until that is mended', async () => {
