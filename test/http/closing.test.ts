@@ -145,3 +145,27 @@ it('an idle connection goes when a server closes, whether anything was asked ove
   await server.close()
   expect([await fresh.answers(), await used.answers()]).toEqual([[], ['200 keep-alive whole']])
 })
+
+it('a connection is idle once the rest of a body has come, and waited for if more comes after that', async () => {
+  const server = await start()
+  const post = 'POST /ledgers HTTP/1.1\r\nHost: x\r\n'
+  const bodies = [
+    ['Content-Length: 5\r\n\r\n', 'he', 'llo'],
+    ['Transfer-Encoding: chunked\r\n\r\n', '5\r\nhello\r\n', '0\r\n\r\n'],
+    ['Content-Length: 5\r\n\r\n', 'he', 'llo', 'GET /health HTTP/1.1\r\n'],
+  ]
+  const clients = bodies.map(([fields]) => new Client(server, post + fields))
+  for (let i = 1; i < 4; i++) {
+    await underWay(server)
+    for (const [at, { socket }] of clients.entries()) if (bodies[at]![i]) socket.write(bodies[at]![i]!)
+  }
+  await underWay(server)
+  const closing = server.close()
+  const [length, chunked, more] = clients as [Client, Client, Client]
+  // Those that it does not take for idle stay until their wait for a request is over.
+  const late = pause(20 * LOOKS).then(() => 'late')
+  for (const idle of [length, chunked]) expect(await Promise.race([idle.answers(), late])).toEqual(['405 keep-alive whole'])
+  more.socket.write('Host: x\r\n\r\n')
+  expect(await more.answers()).toEqual(['405 keep-alive whole', '200 close whole'])
+  await closing
+})

@@ -41,7 +41,7 @@ interface Pipeline {
   refusal: ProblemName | undefined
   /** A request did not arrive in time, while the socket was not being read. */
   late: boolean
-  /** Bytes read of the socket when its last request was accepted. */
+  /** Bytes read of the socket when its last request was accepted, or the body of one came to its end. */
   read: number
   /** To be called once the answer in progress was sent. */
   release: (() => void) | undefined
@@ -102,6 +102,7 @@ export class Pipelines {
       return
     }
     pipeline.read = request.socket.bytesRead
+    if (hasBody(request)) skipBody(pipeline, request)
     pipeline.late = false
     // After a request that asks for the end of its connection, nothing is read (RFC 9112, 9.6). HTTP/2 knows none.
     pipeline.full = response.shouldKeepAlive === false
@@ -212,6 +213,17 @@ export class Pipelines {
     // At once, behind what was handed over: with the last answer Node ends the connection of a client that sends nothing more.
     if (!pipeline.busy || (pipeline.handed && pipeline.waiting.length === 0)) answerRaw(socket, name)
   }
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+
+/** A body is of no use. What comes of it after the head is no part of a further request, for which a server that closes would wait. */
+function skipBody(pipeline: Pipeline, request: IncomingMessage): void {
+  const { socket } = request
+  request.resume().once('end', () => {
+    pipeline.read = socket.bytesRead
+  })
 }
 
 function write(response: ServerResponse, { status, headers, parts }: CoreResponse, last: boolean): void {
