@@ -71,6 +71,25 @@ test('of more simultaneous requests than streams are allowed, those above the li
   await late.close()
 })
 
+test('with a stream that ends, its connection does: none is opened for what waited behind it, or came after it', async () => {
+  await server.close()
+  const ends = channel('ledger-folio:stream')
+  const told: unknown[] = []
+  const tell = (message: unknown): void => void told.push((message as { event: string }).event)
+  ends.subscribe(tell)
+  server = await serveAt()
+  const socket = await bare('/effects?cursor=now')
+  socket.write('GET /ledgers HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n'.repeat(3))
+  const read = textOf(socket)
+  await expect.poll(metrics).toContain('folio_streams_open 1\n')
+  await ledger.rollback(closes[9]!.ledger.sequence)
+  expect(await read).toMatch(/event: error\n(?:.+\n)+\n\r\n0\r\n\r\n$/)
+  // Another connection has its turn: until then, an answer behind the stream would have begun.
+  expect(await metrics()).toContain('folio_streams_open 0\n')
+  ends.unsubscribe(tell)
+  expect(told).toEqual(['open', 'end'])
+})
+
 describe('a service that closes', () => {
   test('ends every stream in bounded time: idle ones, one that is catching up, and one that reads nothing', async () => {
     const large = await openLedger(memory())

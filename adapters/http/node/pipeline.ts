@@ -130,12 +130,15 @@ export class Pipelines {
     // A destroyed socket may have taken a part of an answer: its memory is left to the garbage collector.
     if (!socket.destroyed) pipeline.release?.()
     this.stalls?.over(answer)
+    // With an event stream its connection ends, if not at once.
+    pipeline.full ||= pipeline.streams
+    const isLast = socket.destroyed || pipeline.streams
     pipeline.busy = false
     pipeline.handed = false
     pipeline.streams = false
     pipeline.release = undefined
     const next = pipeline.waiting.shift()
-    if (socket.destroyed) pipeline.waiting.length = 0
+    if (isLast) pipeline.waiting.length = 0
     else if (next) this.start(pipeline, next)
     else if (pipeline.late) setTimeout(() => pipeline.late && this.refuse(socket, 'request_timeout'), this.headersMs).unref()
   }
