@@ -6,7 +6,7 @@ import type { Row } from '../layout/row.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
-import type { Entry, KeyRange, Store } from '../store.ts'
+import { after, type Entry, type KeyRange, type Store } from '../store.ts'
 import type { Findings } from './report.ts'
 import { Tally } from './tally.ts'
 
@@ -63,7 +63,7 @@ export class Context {
   /** What is unfinished, if that can be read. */
   readonly intent: Change | undefined
   readonly findings: Findings
-  readonly reader: Reader
+  readonly reader: Reads
   readonly unread = new Unread()
   /** By log, the first record that is missing from a block that can be read. */
   readonly gaps = new Map<number, number>()
@@ -94,8 +94,24 @@ export class Context {
   }
 }
 
-/** A reader of what is stored under a head, without what waits to be filed. */
-export const readerUnder = (store: Store, head: Head): Reader => new Reader(store, new Cache(32 << 20), head, new Unfiled())
+type Reads = Pick<Reader, 'run'>
+
+/**
+ * Reads of what is stored under a head, without what waits to be filed. **Invariant:** each is a read of its own, so that nothing but the cache keeps
+ * what it was given. That keeps it even if others may write: whoever reads under one head looks whether the store still has that.
+ */
+export function readerUnder(store: Store, head: Head): Reads {
+  const [cache, unfiled] = [new Cache(32 << 20), new Unfiled()]
+  return {
+    run(read) {
+      const reader = new Reader(store, cache, head, unfiled)
+      return after(reader.run(read), (found) => {
+        reader.confirm()
+        return found
+      })
+    },
+  }
+}
 
 /** A record by itself, with what it says of where it is filed. */
 export interface Recorded {

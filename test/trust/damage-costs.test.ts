@@ -1,15 +1,17 @@
 /** What it costs to audit and to repair a store with much damage: what is done for each fault does not grow with the number of faults. */
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { Unread } from '../../src/audit/context.ts'
 import { rebuildBases } from '../../src/audit/rebuild.ts'
 import { audit } from '../../src/audit/verify.ts'
-import { type Store as Contract, type Fault, type LedgerClose, repairStore } from '../../src/index.ts'
+import { type Store as Contract, type Fault, type LedgerClose, repairStore, verifyStore } from '../../src/index.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { baseKey, digestKey } from '../../src/layout/keys.ts'
-import { dump } from '../support/dump.ts'
-import { broken, type Store, storesOf } from './support.ts'
+import { dump, shared } from '../support/dump.ts'
+import { heldBytes } from '../support/held.ts'
+import { broken, held, type Store, storesOf } from './support.ts'
 
 const FIRST = 5
 /** Offers that are made in the first ledger, half of which change in the third. */
@@ -35,6 +37,30 @@ function scanned(store: Contract): { counted: Contract; scans: () => number } {
     return store.scan(...args)
   }
   return { counted: Object.assign(Object.create(store) as Contract, { scan }), scans: () => scans }
+}
+
+/** The store, which gives each value in memory of its own; how many it gave, and how many of them are still in use once all records are checked. */
+function giving(store: Store) {
+  const given: WeakRef<ArrayBufferLike>[] = []
+  const counts = { given: 0, kept: 0 }
+  const own = (value: Uint8Array | undefined): Uint8Array | undefined => {
+    const copy = value && Uint8Array.from(value)
+    if (copy) given.push(new WeakRef(copy.buffer))
+    return copy
+  }
+  const parts: Partial<Contract> = {
+    get: (key) => own(held(store, key)),
+    getMany: (keys) => keys.map((key) => own(held(store, key))),
+    scan: async (...args) => {
+      if (args[0].gte.length === 0) {
+        await heldBytes()
+        counts.given = given.length
+        counts.kept = given.filter((one) => one.deref() !== undefined).length
+      }
+      return store.scan(...args)
+    },
+  }
+  return { store: Object.assign(Object.create(store) as Contract, parts), counts }
 }
 
 const spoilt = (of: readonly bigint[]): Promise<Store> => planted('pruned', (store) => of.map((id) => broken(store, baseKey(id))))
@@ -84,6 +110,25 @@ test('a repair looks at each fault a few times, however many are lost', async ()
   expect([lost.length, repaired]).toEqual([many.length, 0])
   expect(looked.key).toBeLessThan(30 * many.length)
   expect(looked.ledger).toBeLessThan(10 * many.length)
+})
+
+describe('an audit keeps nothing of what it has read but what its cache does', () => {
+  const audited = async (kind: (store: Contract) => Contract) => {
+    const { store, counts } = giving(await planted('many', () => []))
+    expect(await verifyStore(kind(store))).toMatchObject({ ok: true, ledgers: many.length })
+    expect(counts.kept).toBeLessThan(counts.given / 20)
+    return counts.given
+  }
+
+  test('over a store that processes share, which it asks for as much as any other', async () => {
+    const given = await audited((store) => store)
+    expect(given).toBeGreaterThan(many.length)
+    expect(await audited(shared)).toBe(given)
+  })
+
+  test('over a store that answers later', async () => {
+    await audited((store) => slowStore(store))
+  })
 })
 
 test('whether a record can be read takes a few comparisons, however many spans cannot', () => {
