@@ -2,7 +2,7 @@
  * Long reads of the writer, in parts between which others have their turn: its own turn lasts, so history stays as it is, unless another process writes.
  * A part is one read: from a store that answers with promises, what it needs is requested in one call.
  */
-import type { Place } from '../layout/block.ts'
+import { eachOf, type Place } from '../layout/block.ts'
 import type { Resource } from '../query.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { MaybePromise } from '../store.ts'
@@ -63,8 +63,11 @@ export async function* readRecordsLeft<R>(
 function recordsOf<R>(reader: Reader, spans: readonly LogSpan[], read: (place: Place, resource: Resource, ordinal: number) => R): R[] {
   reader.each(spans, ({ resource, from, to }) => reader.askFor(resource, from, to))
   const found: R[] = []
-  for (const { resource, from, to } of spans)
-    for (let ordinal = from; ordinal < to; ordinal++) found.push(read(reader.at(resource, ordinal), resource, ordinal))
+  for (const { resource, from, to } of spans) {
+    let ordinal = from
+    // Each block is looked for once: what is read of a store that processes share is cached only later.
+    eachOf(reader.neighbours(resource, from, to, false), (block, at) => found.push(read({ block, at }, resource, ordinal++)))
+  }
   return found
 }
 

@@ -4,7 +4,7 @@ import { generate } from '../../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
 import { slowStore } from '../../../adapters/testing/index.ts'
 import { type Ledger, openLedger, type Store } from '../../../src/index.ts'
-import { dump } from '../../support/dump.ts'
+import { dump, shared } from '../../support/dump.ts'
 
 // However short a part was, it gives way: so the parts can be counted.
 vi.mock('../../../src/turn.ts', async (original) => {
@@ -97,4 +97,15 @@ test('a rollback to where lists were filed as they are reads nothing of what wai
   const opening = await reads(LAST)
   expect(opening).toBeGreaterThan(500)
   expect((await reads(LAST - 1)) - opening).toBeLessThan(50)
+})
+
+test('what waits is read block by block, also of a store that processes share, of which nothing is cached at first', async () => {
+  const disk = await filled(1e6)
+  const opening = async (kind: (store: Store) => Store): Promise<number> => {
+    const { all } = await readsOf(disk, async (store) => (await openLedger(kind(store), { fileEvery: 1e6 })).close())
+    return all
+  }
+  const plain = await opening((store) => store)
+  expect(plain).toBeGreaterThan(500)
+  expect(await opening(shared)).toBeLessThan(1.1 * plain)
 })
