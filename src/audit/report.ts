@@ -17,6 +17,7 @@ export interface Fault {
 export const STRAY = 'unknown value'
 /** The key of the fault is only a prefix of the missing one. */
 export const FORGOTTEN = 'a posting list of this index is missing; everything it named was pruned, so its key is unknown'
+export const UNHELD = 'no transaction that is held has this hash'
 export const NO_BASE = 'the last change of an offer that was pruned is missing'
 /** What else the value told is stored nowhere else. */
 export const UNNAMED = 'the name of the network, if it was given one, cannot be recovered'

@@ -35,7 +35,7 @@ import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { type Context, entriesOf } from './context.ts'
 import { lastPruned, listOf, pagesOf, walk } from './lists.ts'
 import { sumOfRow } from './records.ts'
-import { FORGOTTEN, STRAY } from './report.ts'
+import { FORGOTTEN, STRAY, UNHELD } from './report.ts'
 
 type Check = (key: Uint8Array, value: Uint8Array) => void | Promise<void>
 
@@ -164,8 +164,7 @@ async function checkList(context: Context, key: Uint8Array, value: Uint8Array): 
 function checkHash({ head, unread, heldHashes }: Context, key: Uint8Array, value: Uint8Array): void {
   const { ordinal, failed } = decodeHash(key, value)
   const { tag } = failed ? failedTransactions : transactions
-  if (!isHashKey(key) || ordinal < head.since[tag]! || ordinal >= head.counts[tag]!)
-    throw corrupt(key, 'no transaction that is held has this hash')
+  if (!isHashKey(key) || ordinal < head.since[tag]! || ordinal >= head.counts[tag]!) throw corrupt(key, UNHELD)
   if (!unread.has(tag, ordinal)) heldHashes.add(key, 2 * ordinal + (failed ? 1 : 0))
 }
 

@@ -4,7 +4,7 @@
  * Its memory holds the live book and, of one list at a time, the first entry of each page. What else grows does so with the damage: the findings, the
  * spans of records that are lost, and the filings and offers that a fault is to name or leaves uncertain.
  */
-import { same } from '../bytes.ts'
+import { equal, same } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { type NotHeld, notHeld, readHighWater } from '../ingest/high-water.ts'
 import { holdsRecords, networkIn } from '../ingest/identity.ts'
@@ -22,7 +22,7 @@ import { Context, entriesOf, type Recorded, readable, readerUnder, recordAt } fr
 import { refuseForeign } from './foreign.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
-import { Findings, type VerifyOptions, type VerifyReport, verifyOptions } from './report.ts'
+import { Findings, UNHELD, type VerifyOptions, type VerifyReport, verifyOptions } from './report.ts'
 import { bucketOf } from './tally.ts'
 import { checkPruned, checkTails, checkValues } from './values.ts'
 
@@ -182,6 +182,22 @@ async function nameHashes(context: Context): Promise<void> {
     if (found.ordinal !== ordinal || found.failed !== (resource === failedTransactions))
       findings.add(key, 'the entry of a transaction names another one')
   }
+  if (!findings.isNamed(HEAD)) await nameHashless(context, suspect)
+}
+
+/** Entries that name a transaction that is held, under a hash that none has. */
+async function nameHashless(context: Context, suspect: ReadonlySet<number>): Promise<void> {
+  const { findings, store, unread } = context
+  for await (const entries of entriesOf(store, keysOf(KIND.hash)))
+    for (const [key, value] of entries) {
+      await findings.step()
+      if (!suspect.has(bucketOf(key)) || findings.isNamed(key)) continue
+      const { ordinal, failed } = decodeHash(key, value)
+      const resource = failed ? failedTransactions : transactions
+      if (unread.has(resource.tag, ordinal)) continue
+      const { sides } = await recordAt(context, resource, ordinal)
+      if (!equal(hashKey(sides[transactions.columns.hash]!), key)) findings.add(key, UNHELD)
+    }
 }
 
 /** Every record that can be read, once more. */

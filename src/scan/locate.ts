@@ -6,8 +6,10 @@
 import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
 import type { Block, Place } from '../layout/block.ts'
+import { hashKey } from '../layout/keys.ts'
 import { endsOf } from '../layout/ledger-row.ts'
 import { blockBySize, recordsPerBlock } from '../layout/ordinals.ts'
+import { corrupt } from '../layout/seal.ts'
 import { type Position, splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { type Ledger, ledgers } from '../resources/ledger.ts'
@@ -109,7 +111,10 @@ export function findTransaction(reader: Reader, hash: string): Place | undefined
   const guessed = guess && placeOf(reader, guess)
   if (guessed && guessed.block.side(guessed.at, transactions.columns.hash) === hash) return guessed
   const found = reader.hashed(hash)
-  return found && placeOf(reader, found)
+  const place = found && placeOf(reader, found)
+  if (place && place.block.side(place.at, transactions.columns.hash) !== hash)
+    throw corrupt(hashKey(hash), 'the entry of a transaction names another one')
+  return place
 }
 
 function placeOf(reader: Reader, { log, ordinal }: Found): Place | undefined {

@@ -3,7 +3,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { type Fault, type LedgerClose, openLedger, type VerifyReport, verifyStore, type Write } from '../../src/index.ts'
+import { UNHELD } from '../../src/audit/report.ts'
+import { catalogue, type Fault, type LedgerClose, openLedger, type VerifyReport, verifyStore, type Write } from '../../src/index.ts'
 import { baseWrite } from '../../src/ingest/book.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { encodeFormat, encodeHead, encodeHighWater, encodeIntent, encodeText } from '../../src/layout/head.ts'
@@ -29,7 +30,8 @@ import { operations, operationsByAccount, payments, paymentsByAccount } from '..
 import { trades } from '../../src/resources/trade.ts'
 import { transactions } from '../../src/resources/transaction.ts'
 import { longCloses } from '../support/closes.ts'
-import { everything } from '../support/dump.ts'
+import { everything, hex } from '../support/dump.ts'
+import { errorOf } from '../support/errors.ts'
 import {
   broken,
   CHECKSUM,
@@ -197,6 +199,7 @@ describe('a list', () => {
 
 describe('entries of hashes', () => {
   const [one, failed] = [hashKey(hashOf(FIRST + 9, 1)), hashKey(hashOf(FIRST + 9, 2))]
+  const none = hashKey('ab'.repeat(32))
   const missing = 'the entry of a transaction is missing'
   const other = 'the entry of a transaction names another one'
 
@@ -206,8 +209,23 @@ describe('entries of hashes', () => {
     ['name a failed transaction', () => [sealed(one, encodeHash, { ordinal: 9, failed: true })], [fault(one, other)]],
     ['name a transaction that did not fail', () => [sealed(failed, encodeHash, { ordinal: 9, failed: false })], [fault(failed, other)]],
     ['are damaged', (store: Store) => [broken(store, one), gone(failed)], [fault(one, CHECKSUM), fault(failed, missing)]],
+    ['no transaction has', () => [sealed(none, encodeHash, { ordinal: 9, failed: false })], [fault(none, UNHELD)]],
+    ['no transaction has, one of which failed', () => [sealed(none, encodeHash, { ordinal: 9, failed: true })], [fault(none, UNHELD)]],
+    [
+      'no transaction has, in place of one',
+      () => [sealed(none, encodeHash, { ordinal: 9, failed: false }), gone(one)],
+      [fault(one, missing), fault(none, UNHELD)],
+    ],
   ] as const)('that %s are named', async (_, plant, expected) => {
     for (const kind of ['whole', 'pruned'] as const) await mends(kind, plant, ...expected)
+  })
+
+  test('no transaction has are damage for whoever looks for one, not another transaction', async () => {
+    const store = await planted('whole', () => [sealed(none, encodeHash, { ordinal: 9, failed: false })])
+    await using ledger = await openLedger(store)
+    const asked = () => ledger.get(catalogue.transaction, { hash: 'AB'.repeat(32) })
+    expect(await errorOf(asked)).toMatchObject({ code: 'CORRUPT', fields: { key: hex(none), reason: other } })
+    expect((await ledger.get(catalogue.transaction, { hash: hashOf(FIRST + 9, 1) }))?.hash).toBe(hashOf(FIRST + 9, 1))
   })
 
   test('of transactions that cannot be read are not expected', async () => {

@@ -318,17 +318,17 @@ describe('a page', () => {
 })
 
 describe('a hash entry', () => {
-  test('that names a transaction above the head finds none', async () => {
+  test('that names a transaction above the head finds none, and below it none with another hash', async () => {
     const store = await holding()
     const hash = 'e'.repeat(64)
-    for (const [ordinal, found] of [
-      [head.counts[transactions.tag]!, false],
-      [head.counts[transactions.tag]! + 5, false],
-      [head.counts[transactions.tag]! - 1, true],
+    for (const [ordinal, code] of [
+      [head.counts[transactions.tag]!, 'NOT_FOUND'],
+      [head.counts[transactions.tag]! + 5, 'NOT_FOUND'],
+      [head.counts[transactions.tag]! - 1, 'CORRUPT'],
     ] as const) {
       await store.write([[hashKey(hash), encodeHash(hashKey(hash), { ordinal, failed: false })]], { durable: false })
       const ledger = await openLedger(Object.assign(Object.create(store) as Store, { close() {} }))
-      expect((await ledger.get(catalogue.transaction, { hash })) !== undefined).toBe(found)
+      expect(await codeOf(async () => ledger.readOne(catalogue.transaction, { hash }))).toBe(code)
     }
   })
 })
