@@ -21,9 +21,12 @@ export class HighWaterMark {
     this.note = note
   }
 
-  /** @throws STORE_WENT_BACK if the store holds less than it once held, or another history */
-  async check(head: Head, hashOf: HashOf, era?: Era): Promise<void> {
-    const gone = await notHeld(await readHighWater(this.note, era), head, hashOf)
+  /**
+   * @param read gives what was noted before the head was read, if others may append and note it meanwhile
+   * @throws STORE_WENT_BACK if the store holds less than it once held, or another history
+   */
+  async check(head: Head, hashOf: HashOf, era: Era = 0, read: () => Noted = () => readHighWater(this.note)): Promise<void> {
+    const gone = await notHeld(sinceEra(await read(), era), head, hashOf)
     if (gone) throw new FolioError('STORE_WENT_BACK', gone)
   }
 
@@ -60,6 +63,8 @@ export class HighWaterMark {
 /** The hash of a ledger; null if the ledger is not held, and undefined if it cannot be read, so that nothing is said of it. */
 export type HashOf = (ledger: number) => MaybePromise<string | null | undefined>
 
+type Noted = MaybePromise<HighWater | undefined>
+
 /** What was noted and is not held: newer ledgers, or one with that hash. */
 export type NotHeld =
   | { readonly ledger?: undefined; readonly noted: number; readonly held: number }
@@ -81,9 +86,10 @@ export async function notHeld(noted: HighWater | undefined, { last, oldest }: He
 export async function readHighWater(note: Store['note'], era: Era = 0): Promise<HighWater | undefined> {
   const value = await note?.read()
   if (!value?.some((byte) => byte !== 0)) return undefined
-  const noted = opened(value)
-  return (noted.era ?? era) < era ? undefined : noted
+  return sinceEra(opened(value), era)
 }
+
+const sinceEra = (noted: HighWater | undefined, era: Era): HighWater | undefined => (noted && (noted.era ?? era) < era ? undefined : noted)
 
 /** Its key alone would send a reader to look for it among the data. */
 function opened(value: Uint8Array): HighWater {

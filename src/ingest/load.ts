@@ -1,7 +1,7 @@
 /** What a store holds when it is opened: the state of history, and what a writer needs in order to continue from there. */
 
 import { FolioError } from '../errors.ts'
-import { type Cut, decodeHead, decodeIntent, emptyHead } from '../layout/head.ts'
+import { type Cut, decodeHead, decodeIntent, emptyHead, type HighWater } from '../layout/head.ts'
 import { HEAD, INTENT } from '../layout/keys.ts'
 import { corrupt } from '../layout/seal.ts'
 import { ledgerAt } from '../scan/locate.ts'
@@ -10,6 +10,7 @@ import { Unfiled } from '../scan/unfiled.ts'
 import type { MaybePromise, Store } from '../store.ts'
 import { Damage } from './damage.ts'
 import { fileAgain } from './filing.ts'
+import { readHighWater } from './high-water.ts'
 import type { History } from './history.ts'
 import { holdsRecords } from './identity.ts'
 import { checkNewest } from './newest.ts'
@@ -24,9 +25,11 @@ export async function snapshotFor(history: History): Promise<Snapshot> {
   const { store } = history
   if (!store.capabilities.shared) return loadUnder(history.state, history)
   for (;;) {
+    // Before the state: whoever appends meanwhile also notes it, and would go on doing so however often this begins again.
+    const noted = await readHighWater(store.note)
     const state = await stateOf(store)
     try {
-      const loaded = await loadUnder(state, history)
+      const loaded = await loadUnder(state, history, () => noted)
       const now = await stateOf(store)
       // What others append meanwhile, the first look adopts.
       if (isOfOne(loaded, now)) return loaded
@@ -37,14 +40,15 @@ export async function snapshotFor(history: History): Promise<Snapshot> {
   }
 }
 
-async function loadUnder(state: State, history: History): Promise<Snapshot> {
+/** @param noted gives what is noted, if that was read before the state */
+async function loadUnder(state: State, history: History, noted?: () => HighWater | undefined): Promise<Snapshot> {
   const { store, cache, highWater } = history
   // Rolled back to nothing, a store loses its head and its records in one batch.
   if (!state.head && (await holdsRecords(store))) {
     // A batch that a handle was given up over may have come only now, whole, with its head.
     const come = await store.get(HEAD)
     if (come === undefined) throw corrupt(HEAD, 'the head is missing')
-    return loadUnder({ ...state, head: come }, history)
+    return loadUnder({ ...state, head: come }, history, noted)
   }
   const head = state.head ? decodeHead(state.head) : emptyHead
   const damage = new Damage()
@@ -53,7 +57,7 @@ async function loadUnder(state: State, history: History): Promise<Snapshot> {
   const tails = await tailsOf(store, head, damage)
   const reader = (): Reader => new Reader(store, cache, head, unfiled)
   await checkNewest(store, reader(), damage)
-  await highWater.check(head, (ledger) => damage.around(() => hashUnder(reader(), ledger)), state.era)
+  await highWater.check(head, (ledger) => damage.around(() => hashUnder(reader(), ledger)), state.era, noted)
   return { state, head, tails, unfiled, damage: damage.found }
 }
 

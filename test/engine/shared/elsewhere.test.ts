@@ -17,7 +17,7 @@ import type { Tails } from '../../../src/ingest/draft.ts'
 import { fileAgain } from '../../../src/ingest/filing.ts'
 import { lookFor } from '../../../src/ingest/follow.ts'
 import { stateOf, tailsOf } from '../../../src/ingest/state.ts'
-import { decodeHead, emptyHead, type Head } from '../../../src/layout/head.ts'
+import { decodeHead, emptyHead, encodeHighWater, type Head } from '../../../src/layout/head.ts'
 import { blockKey, HEAD } from '../../../src/layout/keys.ts'
 import { logs } from '../../../src/logs.ts'
 import { ledgers } from '../../../src/resources/ledger.ts'
@@ -88,6 +88,25 @@ describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
     await writer.ingest(closes)
     expect([await reader.refresh(), reader.head?.hash]).toEqual([true, closes.at(-1)!.ledger.hash])
   })
+})
+
+test('a store is opened while another process goes on appending to it, and notes each ledger', async () => {
+  const disk = memoryDisk()
+  const writer = await open(disk)
+  let [next, looks] = [0, 0]
+  const append = async (): Promise<Uint8Array> => {
+    await writer.append(closes[next++]!)
+    const { last, hash } = writer.head!
+    return encodeHighWater({ last, hash, era: 0 })
+  }
+  await append()
+  const read = (): Promise<Uint8Array> => {
+    looks++
+    return append()
+  }
+  const other = await openLedger(Object.assign(shared(memory(disk)), { note: { read, write: () => {} } }), { pollMs: 2 ** 30 })
+  expect([other.head?.last, looks]).toEqual([FIRST + 1, 1])
+  await Promise.all([writer.close(), other.close()])
 })
 
 test('a page that goes on with the cursor of another process skips nothing, whatever is not known yet', async () => {
