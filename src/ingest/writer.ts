@@ -6,7 +6,7 @@
 
 import { badRequest } from '../check.ts'
 import { FolioError } from '../errors.ts'
-import type { Cut } from '../layout/head.ts'
+import { type Cut, decodeHead } from '../layout/head.ts'
 import { isDamage } from '../layout/seal.ts'
 import { type Appended, Appender, type Drafted } from './append.ts'
 import { isReclaimDue, pruneTo, reclaim, rollBackTo } from './cut.ts'
@@ -14,6 +14,7 @@ import type { Prepared } from './encode.ts'
 import { lookFor } from './follow.ts'
 import type { History } from './history.ts'
 import { snapshotFor, unfinished } from './load.ts'
+import { stateOf } from './state.ts'
 import { Turns } from './turns.ts'
 
 /** A batch that follows others. */
@@ -198,9 +199,18 @@ export class LedgerWriter {
     return this.appender
   }
 
+  /** Adopts what another process has appended if a ledger is meant that is held, and not known here: there would be nothing to do with it. */
+  private async lookUpTo(sequence: number): Promise<void> {
+    const { store, head } = this.history
+    if (!this.isShared || sequence <= head.last) return
+    const state = await stateOf(store)
+    if (state.head && sequence <= decodeHead(state.head).last) await this.turns.change(this.look())
+  }
+
   /** Removes every ledger after `sequence`. @throws GONE_BEFORE_HISTORY if pruned ledgers would have to come back */
   rollback(sequence: number): Promise<number> {
     return this.turns.alone(async () => {
+      await this.lookUpTo(sequence + 1)
       await this.settle()
       const { oldest, first } = this.history.head
       if (sequence < oldest && oldest > first) {
@@ -214,6 +224,7 @@ export class LedgerWriter {
   /** Removes every ledger before `oldest`, and has the space reclaimed if that is due. @throws BAD_REQUEST if none would stay */
   async prune(oldest: number): Promise<number> {
     const { removed, reclaimed } = await this.turns.alone(async () => {
+      await this.lookUpTo(oldest)
       await this.settle()
       const { last, since } = this.history.head
       const held = last === 0 ? 'a ledger that is held: the store holds no ledgers' : `at most ${last}, the newest ledger, which stays`

@@ -90,6 +90,29 @@ describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
   })
 })
 
+describe('a process that does not know the newest ledgers yet', () => {
+  test.each([0, 9])('and knows %i of them, rolls back those as well', async (known) => {
+    const disk = memoryDisk()
+    const writer = await open(disk)
+    await writer.ingest(closes.slice(0, known))
+    const other = await open(disk)
+    await writer.ingest(closes.slice(known, 14))
+    expect(await other.rollback(FIRST + 10)).toBe(3)
+    expect([other.head?.last, await writer.refresh(), writer.head?.last]).toEqual([FIRST + 10, true, FIRST + 10])
+    expect(await other.verify()).toMatchObject({ ok: true, last: FIRST + 10 })
+  })
+
+  test('prunes ledgers that it does not know', async () => {
+    const disk = memoryDisk()
+    const writer = await open(disk)
+    await writer.ingest(closes.slice(0, 9))
+    const other = await open(disk)
+    await writer.ingest(closes.slice(9))
+    expect(await other.prune(FIRST + 12)).toBe(12)
+    expect(await other.verify()).toMatchObject({ ok: true, oldest: FIRST + 12, last: FIRST + 17 })
+  })
+})
+
 test('a store is opened while another process goes on appending to it, and notes each ledger', async () => {
   const disk = memoryDisk()
   const writer = await open(disk)
