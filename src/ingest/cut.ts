@@ -30,6 +30,8 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
   } catch (error) {
     // The tails belong to the previous head: nothing may be appended to them.
     if (history.head.last < last) history.poison(error)
+    // Nothing is to go: what was noted of it counts again.
+    else if (!history.poisoned && !history.unsynced) history.highWater.reached(history.head)
     throw error
   } finally {
     history.goal = undefined

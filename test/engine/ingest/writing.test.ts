@@ -101,6 +101,24 @@ describe('how far history reached', () => {
     await new HighWaterMark(memory()).lower(5)
   })
 
+  test('is noted again if a rollback could not begin', async () => {
+    const [on, disk] = [paper(), memoryDisk()]
+    let fails = false
+    const store = memory(disk)
+    const get: Store['get'] = (key) => {
+      if (fails) throw new FolioError('STORE_FAILED', { reason: 'not now' })
+      return store.get(key)
+    }
+    const ledger = await openLedger(Object.assign(Object.create(store) as Store, { get, note: on.note }), { cacheBytes: 0 })
+    await ledger.ingest(closes)
+    fails = true
+    expect(await codeOf(() => ledger.rollback(7))).toBe('STORE_FAILED')
+    fails = false
+    await ledger.close()
+    expect(noted(on)).toEqual({ last: 10, hash: hashOf(10, 99) })
+    expect((await openLedger(memory(disk))).head?.last).toBe(10)
+  })
+
   test('is noted as far as it is durable when a ledger is closed', async () => {
     const disk = memoryDisk()
     const on = paper()
