@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { FolioError, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
+import { catalogue, FolioError, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
 import { FORMAT, HEAD, INTENT } from '../../src/layout/keys.ts'
 import { dump, everything, shared } from '../support/dump.ts'
@@ -56,6 +56,21 @@ describe.each(kinds)('a store %s without its head', (_, kind) => {
     }
     expect(killed).toBeGreaterThan(2)
   })
+})
+
+test('a store that loses its head while processes have it open is not taken for an empty one', async () => {
+  const disk = await filled(shared)
+  const ledger = await openLedger(shared(memory(disk)), { fileEvery, pollMs: 2 ** 30 })
+  const before = disk.get(HEAD)!
+  disk.write([[HEAD, undefined]])
+  const missing = { code: 'CORRUPT', fields: { key: '00', reason: 'the head is missing' } }
+  expect(await errorOf(() => ledger.refresh())).toMatchObject(missing)
+  expect(await errorOf(() => ledger.page(catalogue.ledgers, {}))).toMatchObject(missing)
+  expect([ledger.unreachable, ledger.head?.last]).toEqual([true, 111])
+  disk.write([[HEAD, before]])
+  expect([await ledger.refresh(), ledger.unreachable]).toEqual([false, false])
+  expect((await ledger.page(catalogue.ledgers, {}, { limit: 200 })).records.length).toBe(closes.length)
+  await ledger.close()
 })
 
 test('a store that another process empties or begins meanwhile is opened as it is then', async () => {
