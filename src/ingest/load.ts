@@ -62,7 +62,8 @@ async function loadUnder(state: State, history: History, noted?: () => HighWater
 }
 
 /** The hash of a ledger; null if it is not held. @throws CORRUPT */
-export const hashUnder = (reader: Reader, ledger: number): MaybePromise<string | null> => reader.run((read) => hashOf(read, ledger) ?? null)
+export const hashUnder = (reader: Pick<Reader, 'run'>, ledger: number): MaybePromise<string | null> =>
+  reader.run((read) => hashOf(read, ledger) ?? null)
 
 /** The hash of a ledger that is held. */
 export function hashOf(reader: Reader, sequence: number): string | undefined {
