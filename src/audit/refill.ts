@@ -7,6 +7,7 @@ import { equal } from '../bytes.ts'
 import { checkCloses, type LedgerClose, sequenceOf } from '../ingest/close.ts'
 import { type EncodedClose, prepareClose } from '../ingest/encode.ts'
 import { digestOf, rowsOfClose } from '../ingest/line.ts'
+import { type Closes, Source } from '../ingest/source.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import type { Head } from '../layout/head.ts'
@@ -43,9 +44,11 @@ export class Given {
   private readonly refused = new Map<number, UnfitClose>()
   error: unknown
   private closes: ClosesOf | undefined
+  private readonly signal: AbortSignal | undefined
 
-  constructor(closes: ClosesOf) {
+  constructor(closes: ClosesOf, signal: AbortSignal | undefined) {
     this.closes = closes
+    this.signal = signal
   }
 
   get unfit(): readonly UnfitClose[] {
@@ -58,27 +61,40 @@ export class Given {
     this.closes = undefined
     const found = new Map<number, EncodedClose>()
     try {
-      await findFitting(context, closes, found, this.refused)
+      const sequences = inOrder(context.lost)
+      const given = checkCloses(closes({ from: sequences[0]!, to: sequences.at(-1)! }))
+      await findFitting(context, this.untilStopped(given), found, this.refused)
     } catch (error) {
       // What came before it is as good as without it.
       this.error = error
     }
     return blocksFrom(context, found)
   }
+
+  /** Their source may have nothing to give for a long time. @throws the reason of the signal: the closes did not end there */
+  private async *untilStopped(closes: Closes): AsyncGenerator<LedgerClose, void, undefined> {
+    const { signal } = this
+    const source = new Source(closes)
+    const stop = (): void => source.leave()
+    signal?.addEventListener('abort', stop)
+    try {
+      if (signal?.aborted) stop()
+      yield* source
+      signal?.throwIfAborted()
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
+  }
 }
 
-/**
- * Finds those of the closes that are the ones that were appended.
- * @throws BAD_REQUEST if what `closesOf` gives cannot be iterated, and what that throws
- */
+/** Finds those of the closes that are the ones that were appended. @throws what their source throws */
 async function findFitting(
   { lost, store, findings }: Context,
-  closesOf: ClosesOf,
+  closes: AsyncIterable<LedgerClose>,
   found: Map<number, EncodedClose>,
   unfit: Map<number, UnfitClose>,
 ): Promise<void> {
-  const sequences = inOrder(lost)
-  for await (const close of checkCloses(closesOf({ from: sequences[0]!, to: sequences.at(-1)! }))) {
+  for await (const close of closes) {
     await findings.progress('records', found.size, lost.size)
     const ledger = sequenceOf(close)
     if (ledger === undefined || !lost.has(ledger) || found.has(ledger)) continue

@@ -90,7 +90,7 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const unsure: Unsure = new Map()
   /** The keys of the last changes of offers that the book alone was seen to show: a round may remove these before one finds what was forgotten. */
   const inBookAlone = new Set<string>()
-  const given = closes && new Given(closes)
+  const given = closes && new Given(closes, told.signal)
   let cutAfter: number | undefined
   let { report, context } = await audit(store, all)
   for (let round = 0; round < ROUNDS && !report.ok; round++) {

@@ -236,6 +236,29 @@ test('an error of the closes ends the repair once all else is done, and nothing 
   expect(await codeOf(() => repairStore(memory(diskOf(entries)), { closes: [] as any }))).toBe('BAD_REQUEST closes')
 })
 
+test('a signal ends a repair whose closes have nothing to give, once all else is done, and nothing is cut over it', async () => {
+  const entries = await entriesOf(kinds['half is filed']!)
+  const lost = [blockKey(operations.tag, 0), entries.find(([key]) => key[0] === 0x30)![0]]
+  const disk = diskWithout(entries, ...lost)
+  const stop = new AbortController()
+  let left = 0
+  const silent = {
+    [Symbol.asyncIterator]: () => silent,
+    next() {
+      setTimeout(() => stop.abort(new Error('enough')))
+      return new Promise<never>(() => {})
+    },
+    async return() {
+      left++
+      return { done: true as const, value: undefined }
+    },
+  }
+  await expect(repairStore(memory(disk), { cut: true, closes: () => silent, signal: stop.signal })).rejects.toThrow('enough')
+  const store = memory(disk)
+  expect([left, store.get(INTENT), (await verifyStore(store)).faults.map(({ key }) => key)]).toEqual([1, undefined, [hex(lost[0]!)]])
+  expect((await openLedger(memory(disk))).head!.last).toBe(FIRST + 11)
+})
+
 test.each([[[]], [[20]], [[3, 30]]])(
   'a head that is lost with the newest ledgers ends history before them, with %j more lost',
   async (more) => {
