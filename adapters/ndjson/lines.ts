@@ -1,6 +1,6 @@
 /**
  * Cuts bytes into lines of text.
- * **Invariant:** at most one line and one chunk are held, and a line never grows past its limit.
+ * **Invariant:** at most one line, and the chunks that it lies in, are held, and a line never grows past its limit.
  */
 import { isUtf8 } from 'node:buffer'
 import { FolioError } from '../../src/index.ts'
@@ -49,8 +49,7 @@ export async function* splitLines(
       number++
     }
     if (start === chunk.length) continue
-    // Copied: the source may reuse its buffer, and a small remainder must not keep a large chunk alive.
-    parts.push(chunk.slice(start))
+    parts.push(chunk.subarray(start))
     held += chunk.length - start
     checkLength(held, number)
   }

@@ -44,7 +44,7 @@ const READ_BYTES = 1 << 18
 export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: ByteOptions): AsyncGenerator<Uint8Array, void, undefined> {
   const isFile = typeof source === 'string' || source instanceof URL
   const given = isFile ? createReadStream(source, { highWaterMark: READ_BYTES }) : source
-  const chunks = counted(given, onBytes)[Symbol.asyncIterator]()
+  const chunks = counted(given, !isFile, onBytes)[Symbol.asyncIterator]()
   try {
     const { start, ended } = await firstTwo(chunks)
     const packed = gunzip === 'auto' ? start[0] === 0x1f && start[1] === 0x8b : gunzip
@@ -56,12 +56,13 @@ export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: B
   }
 }
 
-async function* counted(chunks: AsyncIterable<Uint8Array>, onBytes?: (count: number) => void): AsyncGenerator<Uint8Array> {
+/** @param copies since what gives them may write the next one over the last: what is left of a line, or not unpacked yet, is still needed then */
+async function* counted(chunks: AsyncIterable<Uint8Array>, copies: boolean, onBytes?: (count: number) => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     // Once decoded, nothing tells whether that was done correctly, nor how many bytes there were.
     if (!(chunk instanceof Uint8Array)) throw noSource(`a stream of ${typeof chunk}`)
     onBytes?.(chunk.length)
-    yield chunk
+    yield copies ? Buffer.from(chunk) : chunk
   }
 }
 

@@ -312,6 +312,22 @@ test('zeros may follow gzip, as padding; what comes after them is not passed ove
   expect(await read(pieces(Buffer.concat([one, two, Buffer.alloc(5)]), 3))).toEqual({ values: [{ a: 1 }, { b: 2 }] })
 })
 
+test('a source may read each chunk into the same memory', async () => {
+  const values = Array.from({ length: 3000 }, (_, at) => ({ at, noise: (at * 7919) ** 2 }))
+  const plain = Buffer.from(values.map((value) => JSON.stringify(value)).join('\n'))
+  /** As a file is read by hand. */
+  async function* reread(bytes: Uint8Array, memory: Uint8Array): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < bytes.length; at += memory.length) {
+      const part = bytes.subarray(at, at + memory.length)
+      memory.fill(0).set(part)
+      yield memory.subarray(0, part.length)
+    }
+  }
+  for (const bytes of [plain, gzipSync(plain)])
+    for (const size of [1, 7, 1000, 1 << 14])
+      for (const memory of [Buffer.alloc(size), new Uint8Array(size)]) expect(await read(reread(bytes, memory))).toEqual({ values })
+})
+
 test('leaving early closes the source', async () => {
   let closed = false
   async function* source(): AsyncGenerator<Uint8Array> {
