@@ -39,13 +39,13 @@ import { batchLaws } from './store-writing.ts'
 export interface StoreSubject {
   /** An empty store, a separate one each time. */
   open(): MaybePromise<Store>
-  /** Opens again what `store`, now closed, held. Without it, the laws about reopening are skipped. */
+  /** Opens again what `store`, now closed, held; it may be one that `reopen` or `killed` gave. Without it, the laws about reopening are skipped. */
   reopen?(store: Store): MaybePromise<Store>
   /** Opens what `store`, which is open, holds a second time, as another process would. Without it, the laws about that are skipped. */
   beside?(store: Store): MaybePromise<Store>
   /**
-   * Opens what would be left of `store`, which is open, if its process were killed now: a copy of its files. Called between writes. Without it, the law
-   * about that is skipped.
+   * Opens what would be left of `store`, which is open, if its process were killed now: a copy of its files. Called between writes, also for what
+   * `reopen` or `killed` gave. Without it, the laws about that are skipped.
    */
   killed?(store: Store): MaybePromise<Store>
   /**

@@ -1,8 +1,8 @@
-/** The laws of what is left when a process is killed between two writes. */
+/** The laws of what is left when a process is killed between two writes: of a new store, of one that was opened again, and of what a kill has left. */
 import type { Entry, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { checked, closing, opened } from './store-answers.ts'
-import { alike, type MakeLaw, same } from './store-checks.ts'
+import { alike, type MakeLaw, same, within } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, filled, Model, numbered } from './store-model.ts'
 
@@ -30,13 +30,67 @@ const growing = (n: number): Write[] => [
   [HEAD, bytes(n)],
 ]
 
+const entriesOf = async (store: Store): Promise<readonly Entry[]> => (await store.scan(everything, { limit: 10_000 })).entries
+
+/** What is to be held by a store that lives on, through closes, kills and reopens. */
+class Kept {
+  private readonly model = new Model()
+  /** What is held with none of the last batches that need not be durable, with the first of them, and so on. */
+  private states: (readonly Entry[])[] = [[]]
+  private batches = 0
+  private noted = 0
+
+  /** A durable batch, a durable note of it if there are notes, and some batches that need not be durable. */
+  async write(store: Store, more: number): Promise<void> {
+    await this.batch(store, true)
+    this.states = [this.model.entries]
+    if (store.note) {
+      this.noted = this.batches
+      await store.note.write(bytes(this.noted), { durable: true })
+    }
+    for (let n = 0; n < more; n++) {
+      await this.batch(store, false)
+      this.states.push(this.model.entries)
+    }
+  }
+
+  private async batch(store: Store, durable: boolean): Promise<void> {
+    const batch = growing(this.batches++)
+    await store.write(batch, { durable, expect: { key: HEAD, value: this.model.get(HEAD) } })
+    this.model.write(batch)
+  }
+
+  async check(store: Store): Promise<void> {
+    await this.found(store)
+  }
+
+  /** What may be held less is still so: nothing has made it durable. */
+  async goOn(store: Store): Promise<void> {
+    const state = await this.found(store)
+    this.states = this.states.slice(0, state + 1)
+    this.model.entries = [...this.states[state]!]
+  }
+
+  private async found(store: Store): Promise<number> {
+    const found = await entriesOf(store)
+    const state = this.states.findIndex((entries) => alike(entries, found))
+    if (state < 0) same(found, this.states[0], 'what is held')
+    if (this.noted > 0) same(await store.note?.read(), bytes(this.noted), 'the note')
+    return state
+  }
+}
+
 export const killLaws = (law: MakeLaw, subject: StoreSubject): Law[] => {
   const skip = subject.killed ? undefined : 'the subject cannot tell what is left of its store'
-  /** What a look at what is left of the store gives. */
-  const left = async <T>(own: Store, look: (store: Store) => Promise<T>): Promise<T> => {
-    const store = checked(await opened('killed', () => subject.killed!(own), subject))
-    return closing(store, () => look(store))
-  }
+  /** What the work gives with a store that a member of the subject opens. */
+  const on =
+    (member: 'killed' | 'reopen') =>
+    async <T>(before: Store, work: (store: Store, own: Store) => Promise<T>): Promise<T> => {
+      const own = await opened(member, () => subject[member]!(before), subject)
+      const store = checked(own)
+      return closing(store, () => work(store, own))
+    }
+  const [left, again] = [on('killed'), on('reopen')]
   return [
     law(
       'what is left if the process is killed between writes is every batch up to the last durable one, and of later ones the first few, each whole',
@@ -51,7 +105,7 @@ export const killLaws = (law: MakeLaw, subject: StoreSubject): Law[] => {
           model.write(batchOf(n))
           after.push(model.entries)
           if (durable) sure = after.length - 1
-          const found = await left(own, async (store) => (await store.scan(everything, { limit: 10_000 })).entries)
+          const found = await left(own, entriesOf)
           if (after.slice(sure).some((entries) => alike(entries, found))) continue
           const head = found.find(([key]) => alike(key, HEAD))
           const seen = Math.max(sure, head ? (head[1][0] ?? 0) + 1 : 0)
@@ -77,6 +131,28 @@ export const killLaws = (law: MakeLaw, subject: StoreSubject): Law[] => {
         return undefined
       },
       skip,
+    ),
+    law(
+      'a kill takes nothing durable of a store that was opened again, or of what another kill left; and that can be written to and opened again',
+      async (store, own) => {
+        const kept = new Kept()
+        const check = (when: string) => (found: Store) => within(when, () => kept.check(found))
+        await kept.write(store, 0)
+        await store.close()
+        await again(own, async (store, own) => {
+          await left(own, check('after a reopen and a kill'))
+          await kept.write(store, 4)
+          await left(own, async (store, own) => {
+            await within('after a reopen, writes and a kill', () => kept.goOn(store))
+            await left(own, check('after two kills'))
+            await kept.write(store, 0)
+            await left(own, check('after a kill, a write and another kill'))
+            await store.close()
+            await again(own, check('after a kill, a write, a close and a reopen'))
+          })
+        })
+      },
+      skip ?? (subject.reopen ? undefined : 'the subject cannot reopen its store'),
     ),
   ]
 }

@@ -28,7 +28,7 @@ const inDirectory = async (place: string, open: (place: string) => Promise<Store
 const copied = (store: Store, open: (place: string) => Promise<Store>): Promise<Store> => {
   const place = directory()
   cpSync(homes.get(store)!, place, { recursive: true })
-  return open(place)
+  return inDirectory(place, open)
 }
 const levelSubject = (open: (place: string) => Promise<Store>): StoreSubject => ({
   capabilities: { name: 'level', sync: true, persistent: true, shared: false },

@@ -8,6 +8,11 @@ import { dump, later } from './faulty-store.ts'
 interface Held {
   readonly store: Store
   readonly disk: MemoryDisk
+  /** What there was when it was opened, and in its note. */
+  readonly base: readonly Write[]
+  readonly noted: Uint8Array | undefined
+  /** Whether it was opened after a close, or after a kill. */
+  readonly after?: 'close' | 'kill'
   readonly batches: { readonly batch: readonly Write[]; readonly durable: boolean; readonly expects: boolean }[]
   readonly bells: Set<() => void>
   readonly note: NonNullable<Store['note']>
@@ -20,10 +25,10 @@ interface Held {
 }
 
 interface Change {
-  /** What is left if the process is killed. */
-  killed?: (batches: Held['batches']) => readonly (readonly Write[])[]
+  /** What is left if the process is killed, after what there was when it was opened. */
+  killed?: (batches: Held['batches'], held: Held) => readonly (readonly Write[])[]
   /** The note that is left then. */
-  noted?: (note: Held['note']) => Held['note'] | undefined
+  noted?: (note: Held['note'], held: Held) => Held['note'] | undefined
   reopen?: (held: Held) => Store | Partial<Store>
   beside?: (held: Held, there: Store) => Partial<Store>
   stop?: boolean
@@ -46,7 +51,9 @@ const failed = (): never => {
 /** A correct store over a disk, which can be reopened, and opened twice; `change` plants a fault. */
 function over(change: Change = {}): StoreSubject {
   const all = new WeakMap<Store, Held>()
-  const opened = (disk: MemoryDisk, bells = new Set<() => void>(), note = noteInMemory()): Store => {
+  const opened = (disk: MemoryDisk, bells = new Set<() => void>(), note = noteInMemory(), after?: Held['after']): Store => {
+    const base = dump(disk)
+    const noted = note.read() as Uint8Array | undefined
     const batches: Held['batches'] = []
     const inner = memory(disk)
     const fails = (batch?: readonly Write[]): void => {
@@ -105,20 +112,24 @@ function over(change: Change = {}): StoreSubject {
         }
       },
     }
-    all.set(store, { store, disk, batches, bells, note })
+    all.set(store, { store, disk, base, noted, batches, bells, note, ...(after && { after }) })
     return store
   }
   return {
     open: () => opened(memoryDisk()),
     reopen: (store) => {
       const held = all.get(store)!
-      const again = opened(held.disk, held.bells, held.note)
+      const again = opened(held.disk, held.bells, held.note, 'close')
       return Object.assign(again, change.reopen?.(held))
     },
     killed: (store) => {
-      const { batches, note } = all.get(store)!
-      const left = replayed(change.killed ? change.killed(batches) : batches.map(({ batch }) => batch))
-      return { ...left, note: change.noted ? change.noted(note) : note } as Store
+      const held = all.get(store)!
+      const { base, batches } = held
+      const disk = memoryDisk()
+      for (const batch of [base, ...(change.killed ? change.killed(batches, held) : batchesOf(batches))]) disk.write(batch)
+      const noted = change.noted ? change.noted(held.note, held) : held.note
+      const left = opened(disk, new Set(), noteOf(noted?.read() as Uint8Array | undefined), 'kill')
+      return noted ? left : Object.assign(left, { note: undefined })
     },
     fail: (store) => {
       all.get(store)!.broken = change.broken ?? failed
@@ -129,6 +140,12 @@ function over(change: Change = {}): StoreSubject {
       return { ...there, ...change.beside?.(held, there) }
     },
   }
+}
+
+const noteOf = (bytes: Uint8Array | undefined): Held['note'] => {
+  const note = noteInMemory()
+  if (bytes) note.write(bytes)
+  return note
 }
 
 /** The calls that are answered from another store, which need not be closed. */
@@ -156,6 +173,7 @@ const replayed = (batches: readonly (readonly Write[])[]): Store => {
 
 const KILLED = 'what is left if the process is killed'
 const NOTED = 'a note that was written durably'
+const LIVES_ON = 'a kill takes nothing durable'
 const batchesOf = (batches: Held['batches']): (readonly Write[])[] => batches.map(({ batch }) => batch)
 
 export const rightSubject = (): StoreSubject => over()
@@ -393,6 +411,46 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
           batches.map(({ batch, durable }, n) => (durable || n < batches.length - 1 ? batch : batch.slice(0, batch.length >> 1))),
       }),
     /^what is left after batch 1 \(none was durable\), compared with what the first 0 leave: expected \[\], got /,
+  ],
+  [
+    LIVES_ON,
+    'keeps what is written in memory until it is closed, once it was opened again',
+    () => over({ killed: (batches, { after }) => (after === 'close' ? [] : batchesOf(batches)) }),
+    /^after a reopen, writes and a kill: what is held: expected /,
+  ],
+  [
+    LIVES_ON,
+    'keeps its note in memory until it is closed, once it was opened again',
+    () => over({ noted: (note, { after, noted }) => (after === 'close' ? noteOf(noted) : note) }),
+    /^after a reopen, writes and a kill: the note: expected <02>, got <01>$/,
+  ],
+  [
+    LIVES_ON,
+    'moves its log into memory when it is opened after a kill, and writes that only when it is closed',
+    () =>
+      over({
+        killed: (batches, { after, base }) => [
+          ...(after === 'kill' ? [base.map(([key]): Write => [key, undefined])] : []),
+          ...batchesOf(batches),
+        ],
+      }),
+    /^after two kills: what is held: expected .*, got \[\]$/,
+  ],
+  [
+    LIVES_ON,
+    'writes behind what a kill cut off, and reads no further than that when it is opened',
+    () =>
+      over({
+        killed: (batches, { after }) => (after === 'kill' ? [] : batchesOf(batches)),
+        reopen: ({ after, base }) => (after === 'kill' ? withoutClose(replayed([base])) : {}),
+      }),
+    /^after a kill, a write and another kill: what is held: expected /,
+  ],
+  [
+    LIVES_ON,
+    'forgets with its close what it read of its log when it was opened after a kill',
+    () => over({ reopen: ({ after, batches }) => (after === 'kill' ? withoutClose(replayed(batchesOf(batches))) : {}) }),
+    /^after a kill, a write, a close and a reopen: what is held: expected /,
   ],
   [
     'what another process wrote',

@@ -328,6 +328,7 @@ describe('a declined law', () => {
       ['a reopen fin', 'the subject cannot reopen its store'],
       ['what is left', 'the subject cannot tell what is left of its store'],
       ['a note that ', 'the subject cannot tell what is left of its store'],
+      ['a kill takes', 'the subject cannot tell what is left of its store'],
       ['what another', 'the subject cannot open its store twice'],
       ['of writers i', 'the subject cannot open its store twice'],
       ['a watch ring', 'the subject cannot open its store twice'],
