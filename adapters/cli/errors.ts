@@ -15,9 +15,11 @@ export class Damaged extends Error {}
 
 /** For `catch`, of what checks or repairs a store: that it is damaged is what was asked, and no failure of it. */
 export const damaged = (error: unknown): never => {
-  if (!(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
-  throw new Damaged(`${error.code}: ${error.message}`, { cause: error })
+  throw error instanceof Begun ? new Begun(error.message, asDamage(error.cause)) : asDamage(error)
 }
+
+const asDamage = (error: unknown): unknown =>
+  error instanceof FolioError && error.code === 'CORRUPT' ? new Damaged(`${error.code}: ${error.message}`, { cause: error }) : error
 
 /** What a command had done when an error ended it, to be told behind that. */
 export class Begun extends Error {

@@ -3,8 +3,8 @@ import { fstatSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import type { AppendResult, IngestResult, Ledger, LedgerClose } from '../../src/index.ts'
 import { ingestCloses, type ReadClosesOptions, readCloses } from '../ndjson/index.ts'
-import { Unreadable, unreadable } from './errors.ts'
-import { type Io, print, unlessStopped } from './io.ts'
+import { Begun, Unreadable, unreadable } from './errors.ts'
+import { countOf, digits, type Io, noteOf, print, unlessStopped } from './io.ts'
 
 export interface FeedOptions {
   readonly batch?: number | undefined
@@ -74,5 +74,36 @@ export async function feed(io: Io, ledger: Ledger, files: readonly string[], opt
     })
   } finally {
     leaveInputs(io, files)
+  }
+}
+
+/** What goes into a ledger, counted meanwhile: an error of the ingest does not say it. */
+export class Counted {
+  private readonly ledger: Ledger
+  private readonly verb: string
+  private readonly counts = { appended: 0, known: 0 }
+
+  constructor(ledger: Ledger, verb = 'ingested') {
+    this.ledger = ledger
+    this.verb = verb
+  }
+
+  readonly take = ({ appended }: AppendResult): void => void this.counts[appended ? 'appended' : 'known']++
+
+  get soFar(): IngestResult {
+    return { ...this.counts, last: this.ledger.head?.last }
+  }
+
+  /** For people. */
+  get summary(): string {
+    const { appended, known, last } = this.soFar
+    const held = known > 0 ? `, ${digits(known)} held already` : ''
+    const newest = last === undefined ? 'the store is empty' : `newest ${last}`
+    return `${this.verb} ${countOf(appended, 'ledger')}${held}; ${newest}`
+  }
+
+  /** For `catch`. @throws Begun */
+  readonly told = (error: unknown): never => {
+    throw new Begun(noteOf(`before that, ${this.summary}`), error)
   }
 }

@@ -94,7 +94,10 @@ export const pour = (io: Io, chunks: AsyncIterable<string | Uint8Array>): Promis
 export const tell = ({ stderr }: Io, text: string): void => void stderr.write(text)
 
 /** A line for people, like {@link tell}. */
-export const note = (io: Io, line: string): void => tell(io, `folio: ${withoutUser(oneLine(line))}\n`)
+export const note = (io: Io, line: string): void => tell(io, noteOf(line))
+
+/** The same line, to be told later. */
+export const noteOf = (line: string): string => `folio: ${withoutUser(oneLine(line))}\n`
 
 /** `1234567` as `1,234,567`. */
 export const digits = (count: number): string => count.toLocaleString('en-US')

@@ -72,12 +72,14 @@ test('SIGTERM ends it while standard input stays open', async () => {
   expect((await running.done).code).toBe(0)
 })
 
-test('a close that is rejected ends the service', async () => {
+test.for([[], ['--json']])('a close that is rejected ends the service, which says what it had ingested: %s', async (more) => {
   const path = join(directory(), 'closes.ndjson')
   writeFileSync(path, ndjson(closes.toSpliced(2, 1)))
-  const { code, err } = await folio(['serve', '--store', 'memory', '--port', '0', '--ingest', path])
+  const { code, err } = await folio(['serve', '--store', 'memory', '--port', '0', '--ingest', path, ...more])
   expect(code).toBe(1)
-  expect(err).toMatch(/\nfolio: LEDGER_GAP: .*line: 3, sequence: 2100003, expected: 2100002\)\n$/)
+  expect(err).toMatch(
+    /\nfolio: LEDGER_GAP: .*line: 3, sequence: 2100003, expected: 2100002\)\nfolio: before that, ingested 2 ledgers; newest 2100001\n$/,
+  )
 })
 
 test('a missing file to ingest is named before anything is served, or a store made', async () => {

@@ -123,6 +123,25 @@ test('records that are lost are taken from closes that are given, of which other
   expect(JSON.parse((await folio(['info', '--data', data, '--json'])).out).digest).toBe(digest)
 })
 
+test('a signal ends a repair that waits for closes; what could be repaired without them is, and nothing is cut', async () => {
+  const data = await stored()
+  for (const key of ['1003000000000001', '2004']) await damage(data, key, Buffer.from('nonsense'))
+  let ask = (): void => {}
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve
+  })
+  const stdin = new Readable({ read: () => ask() })
+  const running = start(['repair', '--data', data, '--cut', '--closes', '-'], { stdin })
+  await asked
+  running.stop('SIGINT')
+  expect(await running.done).toMatchObject({ code: 130, err: '' })
+  expect(stdin.destroyed).toBe(true)
+  expect(await folio(['verify', '--data', data])).toMatchObject({
+    code: 8,
+    out: expect.stringMatching(/^1003000000000001: .*\nDAMAGED: 1 fault; 40 ledgers, .* bytes\n$/),
+  })
+})
+
 test('a store is served around records that are lost before they were filed, and nothing is appended to it', async () => {
   const data = await stored()
   await damage(data, '1003000000000001', undefined)
@@ -139,7 +158,10 @@ test('a store is served around records that are lost before they were filed, and
   const refused = await folio(['ingest', '--data', data, '-'], { stdin: ndjson(lines(41).slice(40)) })
   expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('CORRUPT') })
   const [copy, backup] = [join(directory(), 'copy'), await stored()]
-  expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({ code: 3, err: expect.stringContaining('CORRUPT') })
+  expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({
+    code: 8,
+    err: expect.stringMatching(/^folio: CORRUPT: .*\nfolio: .*copy is not complete, and cannot be opened; copying again begins anew\n$/),
+  })
   const compared = await folio(['copy', '--from', data, '--to', backup])
   expect(compared).toMatchObject({ code: 8, err: expect.stringMatching(/both hold 40 ledgers.*\n.*: records of the source are damaged: /) })
 })
@@ -434,6 +456,31 @@ test('a copy that was stopped says what it left, which nothing but another copy 
     err: expect.stringMatching(/^folio: copied 304 values/),
   })
   expect((await folio(['verify', '--data', to])).out).toMatch(/^whole: 40 ledgers/)
+})
+
+test('a copy that is continued says how far it came, if it is stopped or meets damage', async () => {
+  const [data, dir] = [await stored(), directory()]
+  const to = join(dir, 'copy')
+  await folio(['ingest', '--data', to, '-'], { stdin: ndjson(closes.slice(0, 1)) })
+  const copying = start(['copy', '--from', data, '--to', to])
+  copying.stop('SIGTERM')
+  expect(await copying.done).toEqual({ code: 143, out: '', err: 'folio: stopped: copied 0 ledgers; newest 2100000\n' })
+  await damage(data, '1003000000000001', Buffer.from('nonsense'))
+  const { code, err } = await folio(['copy', '--from', data, '--to', to])
+  expect(code).toBe(8)
+  const [, count, newest] = /^folio: CORRUPT: .*\nfolio: before that, copied (\d) ledgers?; newest (\d+)\n$/.exec(err)!
+  expect([Number(count) > 0, Number(newest) - Number(count)]).toEqual([true, FIRST])
+  expect((await folio(['verify', '--data', to])).out).toMatch(new RegExp(`^whole: \\d ledgers, ${FIRST} to ${newest}, `))
+})
+
+test('a copy of a store whose files are damaged ends as one of damaged values does', async () => {
+  const [data, dir] = [await stored(), directory()]
+  rmSync(join(data, 'CURRENT'))
+  expect(await folio(['copy', '--from', data, '--to', join(dir, 'copy')])).toMatchObject({
+    code: 8,
+    err: expect.stringMatching(/^folio: CORRUPT: .*\n$/),
+  })
+  expect(readdirSync(dir)).toEqual([])
 })
 
 test('a copy needs a directory other than that of its source, and not in it, however it is spelled', async () => {

@@ -1,7 +1,9 @@
 /** `folio copy`: copies one store into another, of whatever kinds, and checks that both hold the same. */
 import type { Command } from 'commander'
 import {
+  type AppendResult,
   copyStore,
+  describeStore,
   FolioError,
   type HistoryHead,
   isVacant,
@@ -12,9 +14,10 @@ import {
   type Store,
 } from '../../../src/index.ts'
 import { ingestCloses } from '../../ndjson/index.ts'
-import { UsageError, usage } from '../errors.ts'
+import { Begun, damaged, UsageError, usage } from '../errors.ts'
 import { exitOf, exits } from '../exit.ts'
-import { countOf, digits, type Io, isStop, note } from '../io.ts'
+import { Counted } from '../feed.ts'
+import { countOf, digits, type Io, isStop, note, noteOf } from '../io.ts'
 import { lackingBefore } from '../lacking.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress, showStatus } from '../progress.ts'
@@ -33,9 +36,10 @@ nobody else may have it open. The target keeps the network name of the source, a
 
 Into a new store, everything is copied as it is, also what a pruned store keeps of the ledgers that are gone; each value
 is checked, and read back. If that is cut short, the target cannot be opened: run it again, which begins anew.
-To a target that holds ledgers already, those that it lacks are appended, so run it again to add what is new.
-At the end, the digests of all ledgers that both hold are compared; if they differ, or records of the source were found
-damaged, the exit code is 8.
+To a target that holds ledgers already, those that it lacks are appended, so run it again to add what is new, or to go on
+with what was cut short.
+At the end, the digests of all ledgers that both hold are compared; if they differ, or the source was found damaged, then
+or before, the exit code is 8.
 
 Examples:
   folio copy --from ./ledgers --to /backup/ledgers`
@@ -48,7 +52,7 @@ export const copy = (program: Command, run: Run): Command =>
     .requiredOption('--to <store>', 'the store to write, created if missing', storeOf)
     .option('--batch <ledgers>', 'ledgers per durable batch, where ledgers are appended', wholeNumber(1, 100_000), 100)
     .addHelpText('after', help)
-    .action((options: Options) => run((io) => copyOrContinue(io, options)))
+    .action((options: Options) => run((io) => copyOrContinue(io, options).catch(damaged)))
 
 async function copyOrContinue(io: Io, { from, to, batch }: Options): Promise<number> {
   if (await isSamePlace(from, to)) throw new UsageError(`--from and --to are the same directory, ${from.data}: a copy needs one of its own`)
@@ -82,21 +86,38 @@ async function copiedWhole(io: Io, from: Store, to: Store, target: string | unde
     note(io, `copied ${countOf(values, 'value')}, ${digits(bytes)} bytes`)
     return true
   } catch (error) {
-    if (isStop(io, error)) note(io, `stopped: ${target} is not complete, and cannot be opened; copying again begins anew`)
+    status.stop()
+    if (!(await isBegun(to))) throw error
+    const left = `${target} is not complete, and cannot be opened; copying again begins anew`
+    if (!isStop(io, error)) throw new Begun(noteOf(left), error)
+    note(io, `stopped: ${left}`)
     throw error
   } finally {
     status.stop()
   }
 }
 
+/** Whether a copy into a store was begun and not finished. */
+const isBegun = (to: Store): Promise<boolean> =>
+  describeStore(to).then(
+    ({ unfinished }) => unfinished === 'copy',
+    () => false,
+  )
+
 async function addTo(io: Io, target: Ledger, source: Ledger, { to, batch }: Pick<Options, 'to' | 'batch'>): Promise<void> {
   if (source.head && target.head) checkMeeting(to.data, target.head, source.head)
   const progress = showProgress(io, undefined)
+  const counted = new Counted(target, 'copied')
+  const onLedger = (result: AppendResult): void => {
+    counted.take(result)
+    progress.ledger()
+  }
   try {
-    await ingestCloses(target, missingIn(target, source), { batch, signal: io.signal, onLedger: progress.ledger })
+    await ingestCloses(target, missingIn(target, source), { batch, signal: io.signal, onLedger }).catch(counted.told)
   } finally {
     progress.stop()
   }
+  if (io.signal.aborted) note(io, `stopped: ${counted.summary}`)
 }
 
 /**

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import type { AppendResult, IngestResult } from '../../../src/index.ts'
 import { Begun } from '../errors.ts'
 import { exitOf } from '../exit.ts'
-import { checkInputs, feed } from '../feed.ts'
-import { countOf, digits, type Io, note, tell } from '../io.ts'
+import { Counted, checkInputs, feed } from '../feed.ts'
+import { digits, type Io, note, tell } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress, totalBytes } from '../progress.ts'
 import type { Run } from '../run.ts'
@@ -51,32 +51,23 @@ async function ingestFiles(io: Io, files: readonly string[], { batch, json = fal
   const progress = showProgress(io, await totalBytes(files))
   const started = performance.now()
   const secondsNow = (): number => (performance.now() - started) / 1000
-  const done = { appended: 0, known: 0 }
-  const onLedger = ({ appended }: AppendResult): void => {
-    done[appended ? 'appended' : 'known']++
+  const counted = new Counted(ledger)
+  const onLedger = (result: AppendResult): void => {
+    counted.take(result)
     progress.ledger()
   }
   try {
-    const result = await feed(io, ledger, files, { batch, json, onBytes: progress.bytes, onLedger })
+    await feed(io, ledger, files, { batch, json, onBytes: progress.bytes, onLedger })
     progress.stop()
     const seconds = secondsNow()
-    if (json) tell(io, lineOf(result, seconds))
-    else note(io, summary(result, seconds))
+    if (json) tell(io, lineOf(counted.soFar, seconds))
+    else note(io, `${counted.summary}; ${seconds.toFixed(1)} s, ${digits(Math.round(counted.soFar.appended / seconds))} ledgers/s`)
     return exitOf(io.signal)
   } catch (error) {
     progress.stop()
-    const result = { ...done, last: ledger.head?.last }
-    throw new Begun(json ? lineOf(result, secondsNow()) : `folio: before that, ${soFar(result)}\n`, error)
+    if (json) throw new Begun(lineOf(counted.soFar, secondsNow()), error)
+    return counted.told(error)
   }
 }
 
 const lineOf = (result: IngestResult, seconds: number): string => `${JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)) })}\n`
-
-const summary = (result: IngestResult, seconds: number): string =>
-  `${soFar(result)}; ${seconds.toFixed(1)} s, ${digits(Math.round(result.appended / seconds))} ledgers/s`
-
-function soFar({ appended, known, last }: IngestResult): string {
-  const held = known > 0 ? `, ${digits(known)} held already` : ''
-  const newest = last === undefined ? 'the store is empty' : `newest ${last}`
-  return `ingested ${countOf(appended, 'ledger')}${held}; ${newest}`
-}

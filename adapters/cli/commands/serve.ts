@@ -4,7 +4,7 @@ import type { IngestResult, Ledger } from '../../../src/index.ts'
 import { type LimitName, type Limits, limits, serve as listen } from '../../http/index.ts'
 import { UsageError } from '../errors.ts'
 import { exits } from '../exit.ts'
-import { checkInputs, feed } from '../feed.ts'
+import { Counted, checkInputs, feed } from '../feed.ts'
 import { countOf, type Io, note, stopped } from '../io.ts'
 import { logTo } from '../log.ts'
 import { type AnswerOptions, baseUrlOption, profileOption, someText, wholeNumber } from '../options.ts'
@@ -23,7 +23,8 @@ interface Options extends StoreOptions, AnswerOptions {
 
 const help = `
 With --ingest, ledger closes are read while the service answers, each visible as soon as it is durable. After the last
-one, it keeps serving. If a close is refused, the service ends with exit code 1, since it could only fall behind.
+one, it keeps serving. If a close is refused, the service ends with exit code 1, since it could only fall behind, and
+says how many were ingested.
 With --json, standard output has one line {"ledger":N} for each ledger; everything else is on standard error.
 SIGINT and SIGTERM end it, after the ledger being written is stored and responses in flight are sent; a second one ends
 it at once.
@@ -91,7 +92,8 @@ async function serveStore(io: Io, { port, host, ingest, json = false, limit, bas
 }
 
 async function fed(io: Io, ledger: Ledger, file: string, json: boolean): Promise<IngestResult> {
-  const result = await feed(io, ledger, [file], { json })
+  const counted = new Counted(ledger)
+  const result = await feed(io, ledger, [file], { json, onLedger: counted.take }).catch(counted.told)
   if (!io.signal.aborted) note(io, `ingested ${countOf(result.appended, 'ledger')}; the input has ended, serving on`)
   return result
 }
