@@ -31,6 +31,8 @@ async function replaced(path: string, signal: AbortSignal, write: Write): Promis
   const part = `${target}.${randomBytes(4).toString('hex')}.part`
   const file = await open(part, 'wx', found?.mode)
   try {
+    // The umask may have taken something away. Not every file system has modes.
+    if (found) await file.chmod(found.mode).catch(() => {})
     if (!(await write(file.createWriteStream({ flush: true })))) return
     await rename(part, target)
     await syncNames(dirname(target))

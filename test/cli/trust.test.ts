@@ -1,6 +1,7 @@
 /** The commands of trust: verify, repair, export, copy, rollback, prune. */
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   cpSync,
   lstatSync,
   mkdirSync,
@@ -296,6 +297,14 @@ test.for(['closes.ndjson', 'closes.ndjson.gz'])(
     expect([lstatSync(link).isSymbolicLink(), statSync(out).mode & 0o777, readdirSync(dir).length]).toEqual([true, 0o640, 2])
   },
 )
+
+test('an export keeps the mode of the file that it replaces, also what the umask would take away', async () => {
+  const [data, out] = [await stored(), join(directory(), 'closes.ndjson')]
+  writeFileSync(out, '')
+  chmodSync(out, 0o666)
+  expect((await folio(['export', '--data', data, '--out', out])).code).toBe(0)
+  expect(statSync(out).mode & 0o777).toBe(0o666)
+})
 
 test('an export to a link that leads to no file yet makes it there; a circle of links is an error', async () => {
   const [data, dir] = [await stored(), directory()]
