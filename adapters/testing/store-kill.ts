@@ -4,7 +4,7 @@ import type { Law } from '../check/index.ts'
 import { checked, closing, opened } from './store-answers.ts'
 import { alike, type MakeLaw, same, within } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
-import { bytes, everything, filled, Model, numbered } from './store-model.ts'
+import { bytes, everything, filled, Model, materialFor, numbered } from './store-model.ts'
 
 const BATCHES = 16
 const NOTES = 6
@@ -55,7 +55,10 @@ class Kept {
   }
 
   private async batch(store: Store, durable: boolean): Promise<void> {
-    const batch = growing(this.batches++)
+    const n = this.batches++
+    const { filled } = materialFor(store.capabilities)
+    // Longer than what a store may gather before it writes, so that a part of it may be in its file.
+    const batch: Write[] = [...growing(n), ...(durable ? [] : [[numbered(n * 1000 + 997), filled(70_000, n)] as const])]
     await store.write(batch, { durable, expect: { key: HEAD, value: this.model.get(HEAD) } })
     this.model.write(batch)
   }
@@ -64,7 +67,7 @@ class Kept {
     await this.found(store)
   }
 
-  /** What may be held less is still so: nothing has made it durable. */
+  /** The store goes on with what is found of it. Another kill may leave less of that: nothing has made it durable since. */
   async goOn(store: Store): Promise<void> {
     const state = await this.found(store)
     this.states = this.states.slice(0, state + 1)
