@@ -44,7 +44,15 @@ const READ_BYTES = 1 << 18
 export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: ByteOptions): AsyncGenerator<Uint8Array, void, undefined> {
   const isFile = typeof source === 'string' || source instanceof URL
   const given = isFile ? createReadStream(source, { highWaterMark: READ_BYTES }) : source
-  const chunks = counted(given, !isFile, onBytes)[Symbol.asyncIterator]()
+  const inner = counted(given, !isFile, onBytes)
+  /** How many chunks were asked for and have not come: gunzip asks ahead. */
+  let owed = 0
+  const chunks: AsyncIterator<Uint8Array> = {
+    next() {
+      owed++
+      return inner.next().finally(() => owed--)
+    },
+  }
   try {
     const { start, ended } = await firstTwo(chunks)
     const packed = gunzip === 'auto' ? start[0] === 0x1f && start[1] === 0x8b : gunzip
@@ -52,7 +60,13 @@ export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: B
     if (packed) yield* unpacked(whole, nameOf(source))
     else yield* whole
   } finally {
-    await chunks.return?.(undefined)
+    const left = inner.return(undefined)
+    if (owed === 0) await left
+    else {
+      // A chunk that is owed may never come: neither leaving nor an error waits for it. A stream lets go of it.
+      left.catch(() => {})
+      if (given instanceof Readable) given.destroy()
+    }
   }
 }
 

@@ -1,11 +1,11 @@
 /** Reading NDJSON: what is taken, what is rejected, and where an error says it is. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
-import { gzipSync } from 'node:zlib'
+import { createGzip, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { ingestCloses, locateError, originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
 import { anyText } from '../../adapters/testing/arbitrary-values.ts'
@@ -339,6 +339,51 @@ test('leaving early closes the source', async () => {
   }
   for await (const _ of readCloses(source())) break
   expect(closed).toBe(true)
+})
+
+describe('packed chunks of a stream that then has nothing to give', () => {
+  const silent = (text: string): PassThrough => {
+    const source = new PassThrough()
+    const packer = createGzip()
+    packer.pipe(source)
+    packer.write(text)
+    packer.flush()
+    return source
+  }
+
+  test('are left early without waiting for more, and the stream is closed', async () => {
+    const source = silent('{"n":1}\n{"n":2}\n')
+    for await (const _ of readCloses(source)) break
+    expect(source.destroyed).toBe(true)
+  })
+
+  test('are told to be malformed at once', async () => {
+    const source = silent('{"n":1}\n{"n":\n')
+    expect(await read(source)).toEqual({
+      values: [{ n: 1 }],
+      error: expect.objectContaining({ code: 'MALFORMED_JSON', fields: expect.objectContaining({ line: 2 }) }),
+    })
+    expect(source.destroyed).toBe(true)
+  })
+
+  test('of no stream but a generator: that is told once it gives again', async () => {
+    let closed = false
+    const packed = gzipSync('{}\n')
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    async function* source(): AsyncGenerator<Uint8Array> {
+      try {
+        yield packed
+        await gate
+        yield packed
+      } finally {
+        closed = true
+      }
+    }
+    for await (const _ of readCloses(source())) break
+    open()
+    await expect.poll(() => closed).toBe(true)
+  })
 })
 
 test('progress counts the bytes of the source, compressed as they are', async () => {
