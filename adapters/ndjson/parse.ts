@@ -23,7 +23,8 @@ function whereInLine(text: string, error: unknown): { column?: number; reason: s
     // A name that occurs twice is no fault: the last one counts.
     parse(text, null, { onDuplicateKey: ({ newValue }) => newValue })
   } catch (second) {
-    ;({ message } = second as Error)
+    // That parser runs out of stack where this one does not: then what this one says has to do.
+    if (!(second instanceof RangeError)) ({ message } = second as Error)
   }
   const [, reason = message, position] = /^(.*?)(?: encountered)? at position (\d+)$/s.exec(message) ?? []
   return { ...(position !== undefined && { column: Number(position) + 1 }), reason }

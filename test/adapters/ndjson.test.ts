@@ -252,6 +252,14 @@ test('a line nested deeper than the exact parser can go is rejected', async () =
   expect(await fieldsOf(bytes(deep, 65_536))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, reason: 'it is nested too deeply' })
 })
 
+test('a line nested as deep that is no JSON is told to be none', async () => {
+  for (const [line, reason] of [
+    ['{"a":'.repeat(200_000), /^Unexpected end of JSON input/],
+    [`${'['.repeat(200_000)}${']'.repeat(200_000)}x`, /^Unexpected/],
+  ] as const)
+    expect(await fieldsOf(bytes(line, 65_536))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, reason: expect.stringMatching(reason) })
+})
+
 test('a line that is not UTF-8 is rejected', async () => {
   const source = pieces(Buffer.concat([Buffer.from('{}\n{"a":"'), Buffer.from([0xff]), Buffer.from('"}\n')]), 4)
   expect(await fieldsOf(source)).toEqual({ code: 'MALFORMED_JSON', file: '-', line: 2, reason: 'the line is not UTF-8 text' })
