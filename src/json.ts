@@ -2,7 +2,7 @@
  * JSON with every digit kept. JavaScript rounds integers past 2^53 and rewrites numbers such as 1.50; a ledger must do neither.
  * Plain `JSON` serves wherever it is exact, which is nearly always; `lossless-json` serves the rest.
  */
-import { LosslessNumber, parse as parseLossless, stringify as stringifyLossless } from 'lossless-json'
+import { isLosslessNumber, LosslessNumber, parse as parseLossless, stringify as stringifyLossless } from 'lossless-json'
 
 export type Json = null | boolean | number | bigint | string | Digits | readonly Json[] | { readonly [member: string]: Json | undefined }
 
@@ -109,7 +109,7 @@ export const longInteger = /[[:,]-?\d{16}/
 export const stringifyJson = (value: object): string => writeJson(value).json
 
 /** As {@link stringifyJson}, whatever `JSON.stringify` would make of bigints and of the numbers of another copy of `lossless-json`. */
-export const exactJson = (value: object): string => stringifyLossless(value) ?? 'null'
+const exactJson = (value: object): string => stringifyLossless(value) ?? 'null'
 
 /** As {@link stringifyJson}; `exact` if plain `JSON.parse` would not read it back as {@link parseForReading} does. */
 export function writeJson(value: object): { json: string; exact: boolean } {
@@ -122,6 +122,23 @@ export function writeJson(value: object): { json: string; exact: boolean } {
     if (!(error instanceof TypeError)) throw error
     return written(exactJson(value))
   }
+}
+
+/**
+ * What {@link parseJson} gives for the JSON text of a value, except that numbers past 2^53 stay numbers: there they would read as integers of which
+ * every digit counts, and nobody could tell any more that they may be rounded. Throws a RangeError for an object within itself.
+ */
+export function asJson(given: any): unknown {
+  const says = typeof given === 'object' && typeof given?.toJSON === 'function' && !isLosslessNumber(given)
+  const value = says ? given.toJSON() : given
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  if (typeof value === 'function' || typeof value === 'symbol') return undefined
+  if (typeof value !== 'object' || value === null) return value
+  if (isLosslessNumber(value)) return toNumber(String(value))
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) return asJson(value.valueOf())
+  if (Array.isArray(value)) return Array.from(value, (one) => asJson(one) ?? null)
+  const members = Object.keys(value).map((name) => [name, asJson(value[name])] as const)
+  return Object.fromEntries(members.filter(([, held]) => held !== undefined))
 }
 
 const written = (json: string): { json: string; exact: boolean } => ({ json, exact: isExact(json) })

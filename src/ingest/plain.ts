@@ -1,8 +1,8 @@
 /**
  * Closes that are not plain objects. A check reads members by name, whether they are inherited or not, and a text is written of what JSON shows: of
- * an instance of a class, these would be different records. So such a close is what its JSON text says.
+ * an instance of a class, these would be different records. So such a close is what its JSON text would say.
  */
-import { Digits, exactJson, isOfNoClass, parseJson } from '../json.ts'
+import { asJson, Digits, isOfNoClass } from '../json.ts'
 
 /** The members that hold records, and those of these. */
 type Records = ReadonlyMap<string, Records>
@@ -22,7 +22,7 @@ export function plainClose(given: unknown): unknown {
   } catch {
     // A member throws when it is read: whoever reads it next says where it is.
   }
-  return plain ? given : parseJson(exactJson(given as object))
+  return plain ? given : asJson(given)
 }
 
 /** Whether a record, or what stands in its place, and what it holds are what their JSON text says. */

@@ -103,6 +103,42 @@ test('objects that are copies are stored as plain ones are', async () => {
     expect(await outcome(mapped(rich, oddities[name]!))).toEqual(plain)
 })
 
+test('a number past 2^53, which may have been rounded, is no exact integer because it is in an instance of a class', async () => {
+  const of = (path: string, name: string, value: unknown, odd: (object: Json) => unknown) =>
+    outcome(mapped(rich, (object, at) => (at === path ? odd({ ...object, [name]: value }) : object)))
+  const instance = oddities['is an instance of a class']!
+  for (const [path, name] of [
+    ['.transactions[0]', 'account_sequence'],
+    ['.transactions[0].operations[1]', 'amount'],
+    ['.transactions[0].operations[2].trades[0]', 'base_offer_id'],
+    ['.offers.changed[0]', 'id'],
+  ] as const) {
+    const refused = await of(path, name, 2 ** 53, instance)
+    expect(refused).toMatchObject({ code: 'INVALID_INPUT', path: `${path}.${name}`.slice(1) })
+    expect(refused).toEqual(await of(path, name, 2 ** 53, (object) => object))
+    expect(await of(path, name, 2n ** 53n, instance)).toEqual(await of(path, name, 2n ** 53n, (object) => object))
+  }
+  for (const memo of [
+    2 ** 60,
+    -(2 ** 60),
+    1e21,
+    1e300,
+    Number.NaN,
+    Number.NEGATIVE_INFINITY,
+    [Number.POSITIVE_INFINITY, 2 ** 64, undefined],
+  ]) {
+    const stored = await of('.ledger', 'memo', memo, instance)
+    expect(Array.isArray(stored)).toBe(true)
+    expect(stored).toEqual(await of('.ledger', 'memo', memo, (object) => object))
+  }
+})
+
+test('members of an instance of a class that have the name of the prototype are kept', async () => {
+  const memo = JSON.parse('{"__proto__":{"x":1},"constructor":[2]}') as unknown
+  const odd = { ...rich, ledger: Object.assign(new Instance(), rich.ledger, { memo }) }
+  expect(await outcome(odd)).toEqual(await outcome({ ...rich, ledger: { ...rich.ledger, memo } }))
+})
+
 test('numbers that another copy of lossless-json has read keep their digits', async () => {
   const text = stringifyJson(rich).replace('"ledger":{', '"ledger":{"memo":1.50,"large":123456789012345678901234567890,')
   expect(await outcome(parseLossless(text))).toEqual(await outcome(parseJson(text)))
