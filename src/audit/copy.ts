@@ -6,7 +6,7 @@
 import { equal, hex } from '../bytes.ts'
 import { badRequest, OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
-import { readHighWater } from '../ingest/high-water.ts'
+import { isSameNote, readHighWater, sinceEra } from '../ingest/high-water.ts'
 import { catalogueOf, foreign, holdsRecords, networkIn } from '../ingest/identity.ts'
 import {
   type Cut,
@@ -18,6 +18,7 @@ import {
   encodeHighWater,
   encodeIntent,
   type Head,
+  type HighWater,
   kindOfCut,
 } from '../layout/head.ts'
 import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, INTENT } from '../layout/keys.ts'
@@ -103,7 +104,7 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
   checkStore(to, 'to')
   if (from === to) throw badRequest('to', 'a store other than the one to copy')
   if (!(await isVacant(to).catch(ofStore(to)))) throw badRequest('to', 'an empty store, or one that holds an unfinished copy')
-  const noted = (await readHighWater(from.note))?.last ?? 0
+  const noted = await readHighWater(from.note)
   const snapshot = await from.snapshot?.()
   try {
     const view = snapshot ?? from
@@ -169,12 +170,13 @@ const isSame = (one: Source, other: Source | undefined): boolean =>
   one.own.every(([key, value], nth) => equal(key, other.own[nth]![0]) && equal(value, other.own[nth]![1]))
 
 /**
- * A copy of outdated files has no note that would tell. The note is read before and after the snapshot: it rises with appends, and falls with rollbacks.
+ * A copy of outdated files has no note that would tell. What was noted before the snapshot is held in it, unless that was rolled back, and then the note
+ * was lowered first; and nobody notes anything beside outdated files, which are not opened.
  * @throws STORE_WENT_BACK
  */
-async function checkNote({ note }: Store, { head: { last }, eras }: Source, before: number): Promise<void> {
-  const noted = Math.min(before, (await readHighWater(note, decodeEra(eras)))?.last ?? 0)
-  if (noted > last) throw new FolioError('STORE_WENT_BACK', { noted, held: last })
+async function checkNote({ note }: Store, { head: { last }, eras }: Source, before: HighWater | undefined): Promise<void> {
+  const noted = sinceEra(before, decodeEra(eras))?.last ?? 0
+  if (noted > last && isSameNote(before, await readHighWater(note))) throw new FolioError('STORE_WENT_BACK', { noted, held: last })
 }
 
 /** What has passed by of a store: how much, and a sum over the checksums of all values in their order. */

@@ -126,8 +126,7 @@ export class Appender {
       history.version = draft.version
       draft.committed()
       // Someone is told that they are held: then that has to be on stable storage too.
-      if (durable && history.unsynced && results.length > 0)
-        await history.write([], history.head, true, () => history.highWater.reached(history.head))
+      if (durable && history.unsynced && results.length > 0) await history.write([], history.head, true, () => history.reached())
       return
     }
     const writes = [...digests, ...draft.finish()]
@@ -135,7 +134,7 @@ export class Appender {
     await history.write(writes, inEra(history.store, draft.head, history.state.era), durable, () => {
       if (this.writing === draft) this.writing = undefined
       this.adopt(draft)
-      if (durable) history.highWater.reached(history.head)
+      if (durable) history.reached()
       history.listener.committed()
     })
   }

@@ -21,7 +21,7 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
   const { oldest, first, last } = history.head
   const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
   const goal = sequence < oldest ? 0 : sequence
-  await history.highWater.lower(goal, history.head.era)
+  await history.highWater.lower(goal, inEra(history.store, history.head, history.state.era).era)
   history.goal = goal
   try {
     await takeSteps(history, { rollback: sequence }, () => stepBack(history, sequence), isDone)
@@ -31,7 +31,7 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
     // The tails belong to the previous head: nothing may be appended to them.
     if (history.head.last < last) history.poison(error)
     // Nothing is to go: what was noted of it counts again.
-    else if (!history.poisoned && !history.unsynced) history.highWater.reached(history.head)
+    else if (!history.poisoned && !history.unsynced) history.reached()
     throw error
   } finally {
     history.goal = undefined
@@ -84,7 +84,7 @@ async function takeSteps(history: History, cut: Cut, next: () => Promise<Step>, 
   }
   if (isApart || wasDone) await removeIntent(history)
   // What was noted before belongs to an earlier era, or to a ledger that is gone.
-  if (!history.unsynced) history.highWater.reached(history.head)
+  if (!history.unsynced) history.reached()
 }
 
 async function removeIntent({ store, state }: History): Promise<void> {

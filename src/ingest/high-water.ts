@@ -89,7 +89,13 @@ export async function readHighWater(note: Store['note'], era: Era = 0): Promise<
   return sinceEra(opened(value), era)
 }
 
-const sinceEra = (noted: HighWater | undefined, era: Era): HighWater | undefined => (noted && (noted.era ?? era) < era ? undefined : noted)
+/** False if somebody has noted something since. */
+export const isSameNote = (one: HighWater | undefined, other: HighWater | undefined): boolean =>
+  one?.last === other?.last && one?.hash === other?.hash && one?.era === other?.era
+
+/** What is noted, if it counts in an era. */
+export const sinceEra = (noted: HighWater | undefined, era: Era): HighWater | undefined =>
+  noted && (noted.era ?? era) < era ? undefined : noted
 
 /** Its key alone would send a reader to look for it among the data. */
 function opened(value: Uint8Array): HighWater {

@@ -16,7 +16,7 @@ import type { Tails, Version } from './draft.ts'
 import type { Backlog, EdgeOf, Edges } from './filing.ts'
 import type { Following } from './follow.ts'
 import { HighWaterMark } from './high-water.ts'
-import { isSame, type Snapshot, type State, stateOf } from './state.ts'
+import { inEra, isSame, type Snapshot, type State, stateOf } from './state.ts'
 
 /** Notified when history has moved, each time readers can see it. */
 export interface HistoryListener {
@@ -137,6 +137,11 @@ export class History implements ReadableHistory {
   cacheFiled(filed: readonly Edges[] = []): void {
     this.cache.generation++
     for (const edges of filed) edges.each((id, edge) => this.cache.put(id, toHeld(this.cache, edge, this.head.last)))
+  }
+
+  /** The head is durable. A note without an era would count for ever, though others may roll back before it is written: so does a head without one. */
+  reached(): void {
+    this.highWater.reached(inEra(this.store, this.head, this.state.era))
   }
 
   /** The edge of a list as it is in the store, if it is cached, and nobody else files. */

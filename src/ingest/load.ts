@@ -1,6 +1,6 @@
 /** What a store holds when it is opened: the state of history, and what a writer needs in order to continue from there. */
 
-import { FolioError } from '../errors.ts'
+import { FolioError, hasCode } from '../errors.ts'
 import { type Cut, decodeHead, decodeIntent, emptyHead, type HighWater } from '../layout/head.ts'
 import { HEAD, INTENT } from '../layout/keys.ts'
 import { corrupt } from '../layout/seal.ts'
@@ -10,7 +10,7 @@ import { Unfiled } from '../scan/unfiled.ts'
 import type { MaybePromise, Store } from '../store.ts'
 import { Damage } from './damage.ts'
 import { fileAgain } from './filing.ts'
-import { readHighWater } from './high-water.ts'
+import { isSameNote, readHighWater } from './high-water.ts'
 import type { History } from './history.ts'
 import { holdsRecords } from './identity.ts'
 import { checkNewest } from './newest.ts'
@@ -34,7 +34,9 @@ export async function snapshotFor(history: History): Promise<Snapshot> {
       // What others append meanwhile, the first look adopts.
       if (isOfOne(loaded, now)) return loaded
     } catch (error) {
-      if (isSame(await stateOf(store), state)) throw error
+      // A note without an era counts in any: another process may have lowered it since it was read, and then rolled history back.
+      const isLowered = async () => hasCode(error, 'STORE_WENT_BACK') && !isSameNote(await readHighWater(store.note), noted)
+      if (isSame(await stateOf(store), state) && !(await isLowered())) throw error
     }
     history.cache.clear()
   }
