@@ -33,8 +33,8 @@ export interface Snapshot {
 export const stateOf = (store: Store): MaybePromise<State> =>
   after(store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
 
-/** False if the head may be older than the era: a store may answer for several keys one after another. */
-const isOne = ({ head, state }: Snapshot): boolean => head.era === undefined || head.era === state.era
+/** False if the head may be older than the era: a store may answer for several keys one after another. A head without an era is of the first one. */
+const isOne = ({ head, state }: Snapshot): boolean => head.last === 0 || (head.era ?? decodeEra(undefined)) === state.era
 
 /** True if a snapshot shows one state of its store, and nothing was removed since: what others have appended meanwhile may be missing. */
 export const isOfOne = (snapshot: Snapshot, now: State): boolean =>

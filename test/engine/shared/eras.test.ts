@@ -4,11 +4,12 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { memory, memoryDisk } from '../../../adapters/memory/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
 import { equal } from '../../../src/bytes.ts'
 import {
   catalogue,
   describeStore,
+  endOfLedger,
   type Fault,
   type Ledger,
   openLedger,
@@ -131,12 +132,9 @@ describe('a stream of a process', () => {
   })
 })
 
-test('a head that was read before a ledger was pruned, and an era after that, are not taken for one state', async () => {
-  const disk = memoryDisk()
-  // What waits to be filed is read at once, and would be missed.
-  const writer = await openLedger(shared(memory(disk)), { pollMs: 2 ** 30, fileEvery: 1 })
-  await writer.ingest(closes.slice(0, 30))
-  let between: (() => Promise<unknown>) | undefined
+/** A shared store of which the era is read some time after the head; what is done once in between is set. */
+function tornOver(disk: MemoryDisk) {
+  const set: { between?: (() => Promise<unknown>) | undefined } = {}
   const store = shared(memory(disk))
   const torn: Store = Object.assign(Object.create(store) as Store, {
     capabilities: { ...store.capabilities, sync: false },
@@ -146,21 +144,50 @@ test('a head that was read before a ledger was pruned, and an era after that, ar
       for (const key of keys) {
         all.push(await store.get(key))
         if (key[0] !== HEAD[0]) continue
-        const act = between
-        between = undefined
+        const act = set.between
+        set.between = undefined
         await act?.()
       }
       return all
     },
   })
+  return { set, torn }
+}
+
+test('a head that was read before a ledger was pruned, and an era after that, are not taken for one state', async () => {
+  const disk = memoryDisk()
+  // What waits to be filed is read at once, and would be missed.
+  const writer = await openLedger(shared(memory(disk)), { pollMs: 2 ** 30, fileEvery: 1 })
+  await writer.ingest(closes.slice(0, 30))
+  const { set, torn } = tornOver(disk)
   const oldest = async (ledger: Ledger) => (await ledger.page(catalogue.ledgers, {}, { limit: 1 })).records[0]?.sequence
   const reader = await openLedger(torn, { pollMs: 2 ** 30 })
-  between = () => writer.prune(10)
+  set.between = () => writer.prune(10)
   await reader.refresh()
   expect(await oldest(reader)).toBe(10)
-  between = () => writer.prune(20)
+  set.between = () => writer.prune(20)
   const late = await openLedger(shared(torn), { pollMs: 2 ** 30 })
   expect(await oldest(late)).toBe(20)
+})
+
+test('nor are the head of a store that was not shared before and an era: whoever went back is told of no more than was rolled back', async () => {
+  const disk = memoryDisk()
+  const alone = await openLedger(memory(disk))
+  await alone.ingest(closes.slice(0, 30))
+  const { set, torn } = tornOver(disk)
+  const [reader, writer] = [await openLedger(torn, { pollMs: 2 ** 30 }), await openLedger(shared(memory(disk)), { pollMs: 2 ** 30 })]
+  const stream = reader.stream(catalogue.ledgers, {})
+  for (let at = 0; at < 30; at++) await stream.next()
+  set.between = async () => {
+    await writer.rollback(10)
+    await writer.ingest(others)
+  }
+  await reader.refresh()
+  await expect(stream.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: 10, reached: 30 } })
+  const again = reader.stream(catalogue.ledgers, {}, { cursor: endOfLedger(10) })
+  await reader.refresh()
+  expect((await again.next()).value).toMatchObject({ sequence: 11 })
+  for (const ledger of [alone, reader, writer]) await ledger.close()
 })
 
 describe('what another process writes meanwhile', () => {
