@@ -1,4 +1,5 @@
 /** LevelDB itself: a directory is handed to it as it is, or kept from everybody else by its lock. */
+import { FolioError } from '../../src/errors.ts'
 import { fsPromises } from '../directory/index.ts'
 import type { LevelOptions } from './open.ts'
 import { type Database, encodings } from './scan.ts'
@@ -32,6 +33,7 @@ export async function openDatabase(location: string, createIfMissing: boolean, o
 /**
  * Works while nobody else can open the directory. Only LevelDB can take its kind of lock, and it cannot open what is damaged: so it opens an empty
  * database whose LOCK is the same file.
+ * @throws STORE_LOCKED if somebody else has it open, what the file system or LevelDB say, and what the work throws
  */
 export async function locked<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const prefix = 'salvage-lock-'
@@ -43,8 +45,12 @@ export async function locked<T>(directory: string, work: () => Promise<T>): Prom
     await fsPromises()
       .link(`${directory}/LOCK`, link)
       .catch(() => fsPromises().symlink('../LOCK', link))
-    const guard = await openDatabase(place, true)
+    const guard = await openDatabase(place, true).catch((error) => {
+      throw error.cause?.code === 'LEVEL_LOCKED' ? new FolioError('STORE_LOCKED', { location: directory }, error) : error
+    })
     try {
+      // Whoever has the lock takes this place away, as what a kill may have left. LevelDB makes it anew, with a LOCK of its own.
+      if (!(await isSameFile(link, `${directory}/LOCK`))) throw new FolioError('STORE_LOCKED', { location: directory })
       for (const name of await fsPromises().readdir(directory))
         if (name.startsWith(prefix) && !place.endsWith(name)) await remove(`${directory}/${name}`)
       return await work()
@@ -54,6 +60,12 @@ export async function locked<T>(directory: string, work: () => Promise<T>): Prom
   } finally {
     await remove(place)
   }
+}
+
+/** By numbers that a double may not hold. */
+async function isSameFile(path: string, other: string): Promise<boolean> {
+  const [one, two] = await Promise.all([path, other].map((name) => fsPromises().stat(name, { bigint: true })))
+  return one!.ino === two!.ino && one!.dev === two!.dev
 }
 
 const remove = (path: string): Promise<void> => fsPromises().rm(path, { recursive: true, force: true })

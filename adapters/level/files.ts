@@ -2,7 +2,10 @@
  * LevelDB's own files, checked without LevelDB: it silently drops what is damaged in a log, goes back in time if its MANIFEST was cut, and ends the
  * process if a table was. CURRENT and the MANIFEST say which files are in use; others do not matter.
  */
+import { FolioError } from '../../src/errors.ts'
 import { type FileFault, type FilesOptions, type FilesReport, filesOptions, fsPromises, pathOf } from '../directory/index.ts'
+import { alone } from './alone.ts'
+import { locked } from './database.ts'
 import { batchOf, readLog } from './log.ts'
 import { LiveFiles, type LiveTable } from './manifest.ts'
 import { isLog, numberOf } from './names.ts'
@@ -12,12 +15,15 @@ import { checkTable, TableFault } from './table.ts'
 const logName = (number: number): string => `${String(number).padStart(6, '0')}.log`
 
 /**
- * Checks the files of a LevelDB directory that nobody has open. Holds a megabyte in memory, and the list of tables.
+ * Checks the files of a LevelDB directory that nobody has open. Holds a megabyte in memory, and the list of tables. What looks like damage is looked at
+ * once more under the lock: while somebody has the directory open, files come and go.
  * @param location its path, or `file:` URL
- * @throws BAD_REQUEST if `location` or an option is wrong or unknown, what the file system says, and the reason of the signal
+ * @throws BAD_REQUEST if `location` or an option is wrong or unknown, STORE_LOCKED if somebody has it open and it cannot be told whether it is whole,
+ * what the file system says, and the reason of the signal
  */
 export async function checkFiles(location: string | URL, options: FilesOptions = {}): Promise<FilesReport> {
-  return (await examine(pathOf(location), filesOptions.check(options))).report
+  const [directory, checked] = [pathOf(location), filesOptions.check(options)]
+  return (await examineAtRest(directory, checked, (again) => alone(directory, again))).report
 }
 
 /** The logs that LevelDB reads when it opens. */
@@ -34,6 +40,37 @@ export interface Examined {
   readonly inUse: readonly string[] | undefined
   /** Of use only if the files are whole. */
   readonly logs: Logs
+}
+
+/**
+ * Checks the files of a directory that may be open elsewhere, where they change meanwhile: faults count only if they are there while nobody has it open.
+ * @param alone runs work while this process has not, if that is not sure
+ * @throws STORE_LOCKED if somebody has it open and there are faults, what the file system says, and the reason of the signal
+ */
+export async function examineAtRest(
+  directory: string,
+  options: FilesOptions,
+  alone: (work: () => Promise<Examined>) => Promise<Examined> = (work) => work(),
+): Promise<Examined> {
+  const found = await examine(directory, options).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return undefined
+  })
+  if (found?.report.ok) return found
+  const again = (): Promise<Examined> => examine(directory, options)
+  // LevelDB makes it before anything else. What has none, such as a copy, is not written to.
+  if (!(await fsPromises().readdir(directory)).includes('LOCK')) return again()
+  let isLocked = false
+  return alone(() =>
+    locked(directory, () => {
+      isLocked = true
+      return again()
+    }).catch((error) => {
+      if (isLocked || (error instanceof FolioError && error.code === 'STORE_LOCKED')) throw error
+      // On a disk that is full or cannot be written to, there is no lock to be had, and not much that changes.
+      return again()
+    }),
+  )
 }
 
 /** Checks the files. */

@@ -6,11 +6,11 @@
  */
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
-import { denial, type FileFault, fs, fsPromises, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
+import { denial, fs, fsPromises, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { alone } from './alone.ts'
 import { locked, openDatabase } from './database.ts'
 import { isExchanging } from './exchange.ts'
-import { type Examined, examine, type Logs } from './files.ts'
+import { examineAtRest, type Logs } from './files.ts'
 import { isData } from './names.ts'
 import { HeldLogs } from './replay.ts'
 import type { Database } from './scan.ts'
@@ -120,18 +120,11 @@ export async function neverWritten(location: string): Promise<boolean> {
   return true
 }
 
-/** The files of a database that is open elsewhere change while they are being checked; real damage stays, so only faults found again count. */
-async function checkedLogs(location: string, tableBytes: number, tries = 3): Promise<Logs> {
-  const examined = await examine(location, { tableBytes }).catch((error): Examined | undefined => {
-    if (error.code === 'ENOENT' && tries > 1) return undefined
-    throw error
-  })
-  if (examined?.report.ok) return examined.logs
-  if (tries > 1) {
-    await new Promise((resolve) => setTimeout(resolve, 30))
-    return checkedLogs(location, tableBytes, tries - 1)
-  }
-  const { file, at, reason }: FileFault = examined?.report.faults[0] ?? { file: '', reason: '' }
+async function checkedLogs(location: string, tableBytes: number): Promise<Logs> {
+  const { report, logs } = await examineAtRest(location, { tableBytes })
+  const [fault] = report.faults
+  if (!fault) return logs
+  const { file, at, reason } = fault
   throw new FolioError('CORRUPT', { location, file, at, reason })
 }
 

@@ -1,13 +1,13 @@
 /** The store in LevelDB, beyond the laws of stores: where it opens and where it does not, damaged files, writes that fail. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import promises, { chmod, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { checkFiles, level, salvage } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { directory } from '../support/directory.ts'
@@ -63,6 +63,71 @@ describe('opening', () => {
       await once(other, 'exit')
     }
     await (await level(place)).close()
+    expect((await readdir(place)).filter((name) => name.includes('lock'))).toEqual([])
+  })
+
+  test('a store that another process is writing to is STORE_LOCKED, whatever its files look like just then', async () => {
+    const place = directory()
+    const store = await level(place)
+    await store.write([[key(1), key(2)]], { durable: true })
+    await store.close()
+    const other = spawn(process.execPath, ['-e', HOLDS, place], { stdio: ['pipe', 'pipe', 'inherit'] })
+    try {
+      await once(other.stdout, 'data')
+      // As whoever has read the MANIFEST, or the names, finds a file that was merged into others since.
+      const table = join(place, (await readdir(place)).find((name) => name.endsWith('.ldb'))!)
+      await rename(table, `${table}.gone`)
+      await expect(level(place)).rejects.toEqual(code('STORE_LOCKED', place))
+      await expect(checkFiles(place)).rejects.toEqual(code('STORE_LOCKED', place))
+      await symlink('nowhere', table)
+      await expect(level(place)).rejects.toEqual(code('STORE_LOCKED', place))
+      await expect(checkFiles(place)).rejects.toEqual(code('STORE_LOCKED', place))
+      await rm(table)
+      await rename(`${table}.gone`, table)
+    } finally {
+      other.stdin.end()
+      await once(other, 'exit')
+    }
+    expect(await checkFiles(place)).toMatchObject({ ok: true })
+    await (await level(place)).close()
+    expect((await readdir(place)).filter((name) => name.includes('lock'))).toEqual([])
+  })
+
+  test('the check of files lets nobody in while this process has them open, and adds nothing to a copy', async () => {
+    const place = directory()
+    const store = await level(place)
+    const log = join(place, (await readdir(place)).find((name) => name.endsWith('.log'))!)
+    await rm(log)
+    await expect(checkFiles(place)).rejects.toEqual(code('STORE_LOCKED', place))
+    const { stderr } = await promisify(execFile)(process.execPath, ['-e', OPENS, place]).catch((error) => error)
+    expect(stderr).toMatch('LEVEL_LOCKED')
+    await store.close()
+    await rm(join(place, 'LOCK'))
+    const names = await readdir(place)
+    expect(await checkFiles(place)).toMatchObject({ ok: false })
+    expect(await readdir(place)).toEqual(names)
+  })
+
+  test('of two that take the lock at once, the one whose place the other took away does not have it', async () => {
+    const place = directory()
+    const store = await level(place)
+    await store.write([[key(1), key(2)]], { durable: true })
+    await store.close()
+    const other = spawn(process.execPath, ['-e', HOLDS, place], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const link = vi.spyOn(promises, 'link')
+    try {
+      await once(other.stdout, 'data')
+      link.mockImplementation(async (from, to) => {
+        link.mockRestore()
+        await promises.link(from, to)
+        await rm(dirname(String(to)), { recursive: true })
+      })
+      await expect(salvage(place)).rejects.toEqual(code('STORE_LOCKED', place))
+    } finally {
+      link.mockRestore()
+      other.stdin.end()
+      await once(other, 'exit')
+    }
     expect((await readdir(place)).filter((name) => name.includes('lock'))).toEqual([])
   })
 
