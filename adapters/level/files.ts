@@ -8,7 +8,7 @@ import { alone } from './alone.ts'
 import { locked } from './database.ts'
 import { batchOf, readLog } from './log.ts'
 import { LiveFiles, type LiveTable } from './manifest.ts'
-import { isLog, numberOf } from './names.ts'
+import { isLog, isManifest, manifestNumber, numberOf } from './names.ts'
 import { FileReader } from './reading.ts'
 import { checkTable, TableFault } from './table.ts'
 
@@ -81,12 +81,25 @@ export async function examine(directory: string, options: FilesOptions): Promise
   return { report: { ok: faults.length === 0, faults, files, bytes, torn }, inUse: isAllThere ? inUse : undefined, logs }
 }
 
+/**
+ * The tables and logs in use where CURRENT is lost, as the newest MANIFEST says: undefined if that cannot be read to its end, or names what is not there.
+ * Without it, a table that was merged into others, and stayed since somebody was reading it, would count, and bring back what was deleted since. A
+ * MANIFEST that does not know the newest tables names a log that is gone, unless it is that of a new database, which names none.
+ */
+export async function inUseWithoutCurrent(directory: string, signal: AbortSignal | undefined): Promise<readonly string[] | undefined> {
+  const byAge = (await fsPromises().readdir(directory)).filter(isManifest).sort((a, b) => manifestNumber(a) - manifestNumber(b))
+  const check = new Check(directory, { tableBytes: 0, signal })
+  await check.run(byAge.at(-1))
+  return check.isAllThere && check.namesLog ? check.inUse : undefined
+}
+
 class Check {
   readonly faults: FileFault[] = []
   readonly torn: string[] = []
   /** Tables and logs, as far as they can be named and are there. */
   readonly inUse: string[] = []
   isAllThere = false
+  namesLog = false
   logs: Logs = { names: [], reach: 0 }
   files = 0
   bytes = 0
@@ -99,11 +112,13 @@ class Check {
     this.options = options
   }
 
-  async run(): Promise<void> {
+  /** @param named the MANIFEST, if CURRENT is not to be asked */
+  async run(named?: string): Promise<void> {
     this.names = await fsPromises().readdir(this.directory)
-    const manifest = await this.readCurrent()
+    const manifest = named ?? (await this.readCurrent())
     const live = manifest && (await this.readManifest(manifest))
     if (!live) return
+    this.namesLog = live.log > 0
     // What was cut off may have been written long ago, and tables since: they are not named, then.
     this.isAllThere = this.torn.length === 0
     const tables = [...live.tables.values()].sort((a, b) => a.number - b.number)

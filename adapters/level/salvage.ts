@@ -9,7 +9,7 @@ import { type FileFault, type FilesOptions, fsPromises, NOTE, namesIn, pathOf } 
 import { alone } from './alone.ts'
 import { locked, openDatabase } from './database.ts'
 import { buildingIn, discardBuilding, exchange, finishExchange, isExchanging } from './exchange.ts'
-import { examine } from './files.ts'
+import { examine, inUseWithoutCurrent } from './files.ts'
 import { newest } from './merge.ts'
 import { isData, isLog, isTable, numberOf } from './names.ts'
 import { failure, neverWritten } from './open.ts'
@@ -88,7 +88,9 @@ async function salvageHere(directory: string, options: SalvageOptions): Promise<
   await discardBuilding(directory)
   const { report, inUse } = await examine(directory, options)
   if (report.ok || (await neverWritten(directory))) return { faults: [], lost: [], entries: 0 }
-  const names = inUse ?? (await fsPromises().readdir(directory))
+  const isCurrentLost = report.faults.some(({ file }) => file === 'CURRENT')
+  const known = inUse ?? (isCurrentLost ? await inUseWithoutCurrent(directory, options.signal) : undefined)
+  const names = known ?? (await fsPromises().readdir(directory))
   await options.refuse?.(newestIn(directory, names, () => {}, options.signal))
   try {
     const built = await build(directory, names, options.signal)

@@ -1,13 +1,14 @@
 /** The store in LevelDB, beyond the laws of stores: where it opens and where it does not, damaged files, writes that fail. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import promises, { chmod, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import promises, { chmod, cp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test, vi } from 'vitest'
+import { crc32c, masked } from '../../adapters/level/crc32c.ts'
 import { checkFiles, level, salvage } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { directory } from '../support/directory.ts'
@@ -296,6 +297,74 @@ describe('damaged', () => {
       await expect(read(), JSON.stringify(options)).rejects.toEqual(code('CORRUPT', place))
     }
     await store.close()
+  })
+})
+
+describe('salvage without CURRENT', () => {
+  /** What a kill leaves while somebody reads a table that was merged into others since: it holds what was deleted, and nothing that deletes it. */
+  async function killed(): Promise<string> {
+    const [place, left] = [directory(), directory()]
+    const db = new ClassicLevel<string, string>(place)
+    await db.batch([
+      { type: 'put', key: 'a', value: 'deleted later' },
+      { type: 'put', key: 'b', value: 'overwritten later' },
+    ])
+    await db.compactRange('a', 'z')
+    await db.batch([
+      { type: 'del', key: 'a' },
+      { type: 'put', key: 'b', value: 'newest' },
+    ])
+    const reading = db.iterator()
+    await reading.next()
+    await db.compactRange('a', 'z')
+    await db.put('c', 'in the log')
+    await cp(place, left, { recursive: true })
+    await reading.close()
+    await db.close()
+    return left
+  }
+
+  async function salvaged(place: string): Promise<[string, string][]> {
+    expect(await salvage(place)).toMatchObject({ lost: [] })
+    const db = new ClassicLevel<string, string>(place)
+    const held = await db.iterator().all()
+    await db.close()
+    return held
+  }
+
+  const newest = [
+    ['b', 'newest'],
+    ['c', 'in the log'],
+  ]
+
+  test.for([undefined, '', 'MANIFEST-\n'])('brings back nothing that was deleted, as the MANIFEST says (CURRENT: %j)', async (current) => {
+    const place = await killed()
+    expect((await readdir(place)).filter((name) => name.endsWith('.ldb'))).toHaveLength(2)
+    await rm(join(place, 'CURRENT'))
+    if (current !== undefined) await writeFile(join(place, 'CURRENT'), current)
+    expect(await salvaged(place)).toEqual(newest)
+  })
+
+  /** That of a new database: the name of its order, no log, the next file, no sequence. */
+  const first = (): Uint8Array => {
+    const order = 'leveldb.BytewiseComparator'
+    const edit = Buffer.from([1, 1, order.length, ...Buffer.from(order), 2, 0, 3, 2, 4, 0])
+    const head = Buffer.alloc(6)
+    head.writeUInt32LE(masked(crc32c(edit)))
+    head.writeUInt16LE(edit.length - 1, 4)
+    return Buffer.concat([head, edit])
+  }
+
+  test.for(['older', 'first'])('loses nothing that its %s MANIFEST does not know', async (which) => {
+    const place = await killed()
+    const older = await readFile(join(place, 'MANIFEST-000002'))
+    const db = new ClassicLevel<string, string>(place)
+    await db.put('d', 'in a newer table')
+    await db.close()
+    await (await level(place)).close()
+    for (const name of await readdir(place)) if (name === 'CURRENT' || name.startsWith('MANIFEST')) await rm(join(place, name))
+    await writeFile(join(place, `MANIFEST-00000${which === 'older' ? 2 : 1}`), which === 'older' ? older : first())
+    expect(await salvaged(place)).toEqual([...newest, ['d', 'in a newer table']])
   })
 })
 
