@@ -155,11 +155,19 @@ class LevelStore implements Store {
 
   private view(): Snapshot {
     this.calls.checkOpen()
-    const snapshot = this.db.snapshot()
+    const snapshot = this.taken()
     const calls = new Calls(this.location, (error) => failure(error, this.location))
     return {
       scan: (range, options) => this.calls.run(() => calls.run(() => this.read(range, options, snapshot))),
       close: () => calls.close(() => snapshot.close()),
+    }
+  }
+
+  private taken(): ReturnType<Database['snapshot']> {
+    try {
+      return this.db.snapshot()
+    } catch (error) {
+      throw failure(error, this.location)
     }
   }
 
