@@ -67,7 +67,7 @@ export class Context {
   readonly unread = new Unread()
   /** By log, the first record that is missing from a block that can be read. */
   readonly gaps = new Map<number, number>()
-  /** Ledgers of which some record cannot be read, or not as a ledger. */
+  /** Ledgers of which some record cannot be read, or not as a ledger, or is not the one that was appended. */
   readonly lost = new Set<number>()
   /** Filings: what the records ask for, and what the lists hold. */
   readonly wanted = new Tally()

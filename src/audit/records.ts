@@ -116,7 +116,10 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   const line = closeLine(stored)
   const wrong = (reason: string, key = digestKey(sequence)): void => findings.add(key, reason, sequence)
   const digest = await findings.tried(async () => decodeDigest(sequence, await store.get(digestKey(sequence))), sequence)
-  if (digest && !equal(digest, sha256(line))) wrong('the records of the ledger are not those that were digested')
+  if (digest && !equal(digest, sha256(line))) {
+    wrong('the records of the ledger are not those that were digested')
+    context.lost.add(sequence)
+  }
   // A ledger of thousands of records is long work, of which these are the parts.
   await findings.step()
   const { encoded, error } = prepareClose(safely(line))

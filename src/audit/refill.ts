@@ -3,10 +3,11 @@
  * **Invariant:** a close is only used if its line has the digest that was stored when its ledger was appended. So a block that is written again is the
  * one that was lost, however the closes came here.
  */
-import { equal } from '../bytes.ts'
+import { equal, same } from '../bytes.ts'
 import { checkCloses, type LedgerClose, sequenceOf } from '../ingest/close.ts'
 import { type EncodedClose, prepareClose } from '../ingest/encode.ts'
 import { digestOf, rowsOfClose } from '../ingest/line.ts'
+import { hashUnder } from '../ingest/load.ts'
 import { type Closes, Source } from '../ingest/source.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
@@ -23,6 +24,9 @@ import type { Write } from '../store.ts'
 import { type Context, readable } from './context.ts'
 import type { LedgerRange } from './range.ts'
 import { readBlock } from './rebuild.ts'
+
+const OTHER_DIGEST = 'the close is not the one that was appended: its digest is another one'
+const OTHER_HASH = 'the close has the digest that was stored, but not the hash of the ledger that is held'
 
 /** Gives the closes of a range of ledgers; it may lack some of them, and give others. */
 export type ClosesOf = (lost: Required<LedgerRange>) => Iterable<LedgerClose> | AsyncIterable<LedgerClose>
@@ -89,7 +93,7 @@ export class Given {
 
 /** Finds those of the closes that are the ones that were appended. @throws what their source throws */
 async function findFitting(
-  { lost, store, findings }: Context,
+  { lost, store, findings, reader }: Context,
   closes: AsyncIterable<LedgerClose>,
   found: Map<number, EncodedClose>,
   unfit: Map<number, UnfitClose>,
@@ -100,10 +104,16 @@ async function findFitting(
     if (ledger === undefined || !lost.has(ledger) || found.has(ledger)) continue
     const { encoded, error } = prepareClose(close, store.capabilities)
     const digest = await readable(async () => decodeDigest(ledger, await store.get(digestKey(ledger))))
-    if (encoded && digest && equal(digest, digestOf(rowsOfClose(encoded)))) {
+    // Where the ledger and its digest are of two histories, nothing tells which one was appended last.
+    const held = await readable(() => hashUnder(reader, ledger))
+    if (!encoded) unfit.set(ledger, { ledger, reason: `the close cannot be stored: ${(error as Error).message}` })
+    else if (!digest) unfit.set(ledger, { ledger, reason: 'the digest that would prove the close is lost as well' })
+    else if (!equal(digest, digestOf(rowsOfClose(encoded)))) unfit.set(ledger, { ledger, reason: OTHER_DIGEST })
+    else if (held && held !== encoded.hash) unfit.set(ledger, { ledger, reason: OTHER_HASH })
+    else {
       found.set(ledger, encoded)
       unfit.delete(ledger)
-    } else unfit.set(ledger, { ledger, reason: whyNot(encoded, digest, error) })
+    }
     if (found.size === lost.size) return
   }
 }
@@ -125,13 +135,6 @@ async function blocksFrom(context: Context, found: ReadonlyMap<number, EncodedCl
 }
 
 const inOrder = (lost: ReadonlySet<number>): number[] => [...lost].sort((a, b) => a - b)
-
-function whyNot(encoded: EncodedClose | undefined, digest: Uint8Array | undefined, error: unknown): string {
-  if (!encoded) return `the close cannot be stored: ${(error as Error).message}`
-  return digest
-    ? 'the close is not the one that was appended: its digest is another one'
-    : 'the digest that would prove the close is lost as well'
-}
 
 /** What the head or the ledger log says of a ledger; undefined if that is lost. */
 async function afterLedger({ reader, head }: Context, sequence: number): Promise<After | undefined> {
@@ -165,14 +168,21 @@ const blocksOf = (log: Resource, rows: ReadonlyMap<number, Row>): Set<number> =>
   return numbers
 }
 
-/** A block that cannot be read, or lacks records, with those that are known; nothing if it is whole, or some of them are not known. */
+/**
+ * A block that cannot be read, lacks records, or holds others, with those that are known; nothing if it is whole, or some of them are not known. Of a
+ * ledger that is held, its row says more than a close does.
+ */
 async function blockWith({ store, head }: Context, log: Resource, number: number, known: ReadonlyMap<number, Row>): Promise<Write[]> {
   const key = blockKey(log.tag, number)
   const count = recordsInBlock(log, number, head.counts[log.tag]!)
   const block = await readBlock(store, log, key)
   const held = block ? await readable(() => block.rows(Math.min(block.count, count))) : []
-  if (held && held.length >= count) return []
   const first = firstOfBlock(log, number)
-  const rows = Array.from({ length: count }, (_, at) => held?.[at] ?? known.get(first + at))
-  return rows.every((row) => row !== undefined) ? [[key, encodeBlock(key, log, rows)]] : []
+  const rows = Array.from({ length: count }, (_, at) => {
+    const [one, other] = [held?.[at], known.get(first + at)]
+    return log === ledgers ? (one ?? other) : (other ?? one)
+  })
+  if (!rows.every((row) => row !== undefined)) return []
+  const value = encodeBlock(key, log, rows)
+  return same(value, await store.get(key)) ? [] : [[key, value]]
 }

@@ -195,7 +195,15 @@ async function mend(context: Context, faults: readonly Fault[], { gone, unsure, 
   for (const key of of(KIND.digest)) parts.push(await rebuildDigest(context, key))
   // This intent replaces one that cannot be read.
   parts.push(strays.map((key) => (equal(key, INTENT) ? begun(context) : [key, undefined])))
-  return commit(context, parts.flat())
+  const writes = parts.flat()
+  return (await isNews(context, writes)) && commit(context, writes)
+}
+
+/** False for what was written in an earlier round and is at fault even so: to write it again would keep what else may help from being tried. */
+async function isNews({ store }: Context, writes: readonly Write[]): Promise<boolean> {
+  for (const [key, value] of new Map(writes.map((write) => [hex(write[0]), write])).values())
+    if (!same(await store.get(key), value)) return true
+  return false
 }
 
 /** Of offers that the book shows and nothing else, the keys under which their last changes were kept. */

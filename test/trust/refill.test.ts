@@ -318,3 +318,37 @@ test('what was not given is cut if that is asked for', async () => {
   expect(asked).toBe(1)
   expect([cutAfter! >= FIRST + 3, after.ok, after.oldest]).toEqual([true, true, FIRST])
 })
+
+test('a block of a history that was rolled back, and lies where that of the one appended since should, is written again', async () => {
+  const replaced = [...generate({ ledgers: 30, seed: 4, accounts: 16, transactionsPerLedger: 4, firstLedger: FIRST, tradeShare: 0.4 })]
+  for (const fileEvery of [300, 1e6]) {
+    const entries = await entriesOf({ closes: crowded, fileEvery })
+    const earlier = await entriesOf({ closes: replaced, fileEvery })
+    const before = await dump(memory(diskOf(entries)))
+    const keys = new Set(entries.map(([key]) => hex(key)))
+    const blocks = blocksOf(earlier)
+      .filter(([key]) => key[1] !== ledgers.tag && keys.has(hex(key)))
+      .filter(([key], nth) => nth % 3 === 0 || key[1] === 7)
+    let whole = 0
+    for (const [key, value] of blocks) {
+      const disk = diskOf(entries, [[key, value]])
+      const { faults } = await verifyStore(memory(disk))
+      if (faults.every(({ reason }) => !reason.includes('lacks'))) whole++
+      expect(await repairStore(memory(disk), { closes: () => [...replaced, ...crowded] })).toMatchObject({ lost: [], after: { ok: true } })
+      expect([hex(key), await dump(memory(disk))]).toEqual([hex(key), before])
+    }
+    expect(whole).toBeGreaterThan(3)
+  }
+})
+
+test('a digest of a history that was rolled back does not bring that back', async () => {
+  const replaced = [...generate({ ledgers: 30, seed: 4, accounts: 16, transactionsPerLedger: 4, firstLedger: FIRST, tradeShare: 0.4 })]
+  const entries = await entriesOf({ closes: crowded, fileEvery: 300 })
+  const key = digestKey(FIRST + 9)
+  const [, stale] = (await entriesOf({ closes: replaced, fileEvery: 300 })).find(([one]) => hex(one) === hex(key))!
+  const disk = diskOf(entries, [[key, stale]])
+  const before = await dump(memory(disk))
+  const report = await repairStore(memory(disk), { closes: () => replaced })
+  expect(report).toMatchObject({ lost: [{ key: hex(key) }], unfit: [{ ledger: FIRST + 9, reason: expect.stringContaining('hash') }] })
+  expect(await dump(memory(disk))).toEqual(before)
+})
