@@ -1,6 +1,7 @@
 /** LevelDB itself: a directory is handed to it as it is, or kept from everybody else by its lock. */
 import { FolioError } from '../../src/errors.ts'
 import { fsPromises } from '../directory/index.ts'
+import { failure } from './failure.ts'
 import type { LevelOptions } from './open.ts'
 import { type Database, encodings } from './scan.ts'
 
@@ -33,7 +34,7 @@ export async function openDatabase(location: string, createIfMissing: boolean, o
 /**
  * Works while nobody else can open the directory. Only LevelDB can take its kind of lock, and it cannot open what is damaged: so it opens an empty
  * database whose LOCK is the same file.
- * @throws STORE_LOCKED if somebody else has it open, what the file system or LevelDB say, and what the work throws
+ * @throws STORE_LOCKED if somebody else has it open, what else keeps LevelDB from its lock, what the file system says, and what the work throws
  */
 export async function locked<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const prefix = 'salvage-lock-'
@@ -46,7 +47,7 @@ export async function locked<T>(directory: string, work: () => Promise<T>): Prom
       .link(`${directory}/LOCK`, link)
       .catch(() => fsPromises().symlink('../LOCK', link))
     const guard = await openDatabase(place, true).catch((error) => {
-      throw error.cause?.code === 'LEVEL_LOCKED' ? new FolioError('STORE_LOCKED', { location: directory }, error) : error
+      throw failure(error, directory)
     })
     try {
       // Whoever has the lock takes this place away, as what a kill may have left. LevelDB makes it anew, with a LOCK of its own.

@@ -1,15 +1,16 @@
 /**
- * Opens a LevelDB directory, and turns what LevelDB and the file system report into errors of ours.
+ * Opens a LevelDB directory.
  *
  * Everything is checked before LevelDB sees the path: it creates whole trees under parents that cannot hold them (and may hang there forever), and it
  * takes a directory that has lost its CURRENT for a new one and deletes the old tables.
  */
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
-import { denial, fs, fsPromises, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
+import { fsPromises, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { alone } from './alone.ts'
 import { locked, openDatabase } from './database.ts'
 import { isExchanging } from './exchange.ts'
+import { failure } from './failure.ts'
 import { examineAtRest, type Logs } from './files.ts'
 import { isData } from './names.ts'
 import { HeldLogs } from './replay.ts'
@@ -136,27 +137,4 @@ async function holdsDatabase(location: string): Promise<boolean> {
   const data = names.find(isData)
   if (data) throw new FolioError('CORRUPT', { location, reason: `CURRENT is missing beside ${data}` })
   return false
-}
-
-/** LevelDB passes the system's error on as text only. */
-const DENIED_TEXT = /Permission denied|Operation not permitted|Read-only file system/
-/** A file that LevelDB needs is gone, or shorter than other files say. A damaged CURRENT may name any file. */
-const CORRUPT_TEXT = /^IO error: (.*): (No such file|Invalid argument)/
-
-/** What went wrong, as an error of ours; `location` names the store. */
-export function failure(error: unknown, location: string): FolioError {
-  if (error instanceof FolioError) return error
-  let { code, message, cause } = error as { code?: string; message: string; cause?: { code?: string; message: string } }
-  // "Database failed to open" wraps the reason; without a reason, the database is closed.
-  if (code === 'LEVEL_DATABASE_NOT_OPEN' && cause) ({ code, message } = cause)
-  if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') return new FolioError('CLOSED', { location })
-  if (code === 'LEVEL_LOCKED') return new FolioError('STORE_LOCKED', { location }, error)
-  const denied = denial({ code, message }, location, error)
-  if (denied) return denied
-  if (DENIED_TEXT.test(message)) return new FolioError('STORE_DENIED', { location, reason: message }, error)
-  const [, path] = CORRUPT_TEXT.exec(message) ?? []
-  if (path?.startsWith(location) && !fs().existsSync(location))
-    return new FolioError('STORE_MISSING', { location, reason: 'the directory is gone' }, error)
-  if (code === 'LEVEL_CORRUPTION' || CORRUPT_TEXT.test(message)) return new FolioError('CORRUPT', { location, reason: message }, error)
-  return new FolioError('STORE_FAILED', { location, reason: message }, error)
 }

@@ -9,10 +9,11 @@ import { type FileFault, type FilesOptions, fsPromises, NOTE, namesIn, pathOf } 
 import { alone } from './alone.ts'
 import { locked, openDatabase } from './database.ts'
 import { buildingIn, discardBuilding, exchange, finishExchange, isExchanging } from './exchange.ts'
+import { failure } from './failure.ts'
 import { examine, inUseWithoutCurrent } from './files.ts'
 import { newest } from './merge.ts'
 import { isData, isLog, isTable, numberOf } from './names.ts'
-import { failure, neverWritten } from './open.ts'
+import { neverWritten } from './open.ts'
 import { type OnLost, type Run, runOfLog, runOfTable } from './runs.ts'
 
 /** Blocks or records of a file that cannot be read. What they held, nothing tells. */

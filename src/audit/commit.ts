@@ -2,7 +2,7 @@
  * What a repair writes, in batches. **Invariants:** each is refused if another process has written a head meanwhile; and the store holds the intent of
  * the repair with the first of them.
  */
-import { equal } from '../bytes.ts'
+import { equal, hex, same } from '../bytes.ts'
 import { type Change, type Cut, encodeIntent } from '../layout/head.ts'
 import { HEAD, INTENT } from '../layout/keys.ts'
 import type { Write } from '../store.ts'
@@ -23,10 +23,21 @@ export const begun = (context: Context): Write => [INTENT, encodeIntent(repairin
 /** How many values are written together. */
 export const AT_ONCE = 10_000
 
-/** What is written together may be large, so it is split; a kill between two batches leaves faults that the next run finds. */
+/**
+ * What is written together may be large, so it is split; a kill between two batches leaves faults that the next run finds.
+ * @returns false, with nothing written, if all of it is as it would be
+ */
 export async function commit(context: Context, writes: readonly Write[]): Promise<boolean> {
+  if (!(await isNews(context, writes))) return false
   for (let at = 0; at < writes.length; at += AT_ONCE) await write(context, [begun(context), ...writes.slice(at, at + AT_ONCE)])
-  return writes.length > 0
+  return true
+}
+
+/** False for what was written in an earlier round and is at fault even so: to write it again would keep what else may help from being tried. */
+async function isNews({ store }: Context, writes: readonly Write[]): Promise<boolean> {
+  for (const [key, value] of new Map(writes.map((write) => [hex(write[0]), write])).values())
+    if (!same(await store.get(key), value)) return true
+  return false
 }
 
 /** Whatever others write, they write a head with it: then what was found is no longer so. @throws CONFLICT */

@@ -7,7 +7,7 @@ import { equal, hex } from '../bytes.ts'
 import { badRequest, OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { isSameNote, readHighWater, sinceEra } from '../ingest/high-water.ts'
-import { catalogueOf, foreign, holdsRecords, networkIn } from '../ingest/identity.ts'
+import { catalogueOf, checkEmpty, foreign, networkIn } from '../ingest/identity.ts'
 import {
   type Cut,
   decodeEra,
@@ -159,7 +159,7 @@ async function sourceOf(from: Store, view: View): Promise<Source | undefined> {
   const intent = begun && decodeIntent(begun)
   if (intent && 'copy' in intent) throw new FolioError('STORE_INCOMPLETE')
   if (intent && 'repair' in intent) throw new FolioError('STORE_UNREPAIRED')
-  if (!head && (await holdsRecords(view))) throw corrupt(HEAD, 'the head is missing')
+  if (!head) await checkEmpty(view)
   return { own, head: head ? decodeHead(head) : emptyHead, network, cut: intent, eras: await heldAt(ERA) }
 }
 

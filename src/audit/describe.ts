@@ -1,12 +1,11 @@
 /** What a store holds, as its head says, and the digest of it. Only reads, and finishes nothing of what opening it as a ledger would finish. */
 import { OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
-import { notHeld, readHighWater } from '../ingest/high-water.ts'
-import { holdsRecords, networkIn } from '../ingest/identity.ts'
-import { hashUnder } from '../ingest/load.ts'
+import { readHighWater } from '../ingest/high-water.ts'
+import { checkEmpty, networkIn } from '../ingest/identity.ts'
 import { isSame, stateOf } from '../ingest/state.ts'
 import { decodeHead, decodeIntent, emptyHead, type Head, kindOf } from '../layout/head.ts'
-import { ALL_KEYS, FORMAT, HEAD, INTENT } from '../layout/keys.ts'
+import { ALL_KEYS, FORMAT, INTENT } from '../layout/keys.ts'
 import { corrupt, isDamage } from '../layout/seal.ts'
 import type { Resource } from '../query.ts'
 import { effects } from '../resources/effect.ts'
@@ -14,10 +13,10 @@ import { operations } from '../resources/operation.ts'
 import { trades } from '../resources/trade.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { checkStore, ofStore, type Store } from '../store.ts'
-import { entriesOf, readable, readerUnder } from './context.ts'
+import { type Context, entriesOf, readerUnder } from './context.ts'
 import { refuseForeign } from './foreign.ts'
 import { checkRange, digestOfRange, readDigests } from './range.ts'
-import { eraOf } from './verify.ts'
+import { eraOf, goneUnder } from './verify.ts'
 
 export interface DescribeOptions {
   /** Stops it; it then rejects with the signal's reason. */
@@ -80,17 +79,17 @@ async function described(store: Store, held: Uint8Array | undefined, signal: Abo
   const intent = begun && decodeIntent(begun)
   const isCopy = intent !== undefined && 'copy' in intent
   const network = isCopy ? undefined : await networkOfOwn(store)
-  if (!held && !isCopy && (await holdsRecords(store))) throw corrupt(HEAD, 'the head is missing')
+  if (!held && !isCopy) await checkEmpty(store)
   const head = held ? decodeHead(held) : emptyHead
   const noted = await readHighWater(store.note, await eraOf(store))
-  const isGone =
-    !isCopy && (await notHeld(noted, head, (ledger) => readable(() => hashUnder(readerUnder(store, head), ledger)))) !== undefined
+  const reader = readerUnder(store, head)
+  const isGone = !isCopy && (await goneUnder(reader, head, noted)) !== undefined
   return {
     ...(network !== undefined && { network }),
     ledgers: head.last === 0 ? 0 : head.last - head.oldest + 1,
     ...(head.last > 0 && { first: head.first, oldest: head.oldest, last: head.last, hash: head.hash, closedAt: head.closedAt }),
     records: recordsUnder(head),
-    digest: await digestUnder(store, head, signal),
+    digest: await digestUnder(reader, head, signal),
     ...(intent && { unfinished: isCopy ? 'copy' : kindOf(intent) }),
     ...(isGone && { noted: noted!.last }),
   }
@@ -117,10 +116,10 @@ function recordsUnder({ counts, since }: Head): StoreDescription['records'] {
   }
 }
 
-function digestUnder(store: Store, head: Head, signal: AbortSignal | undefined): Promise<string> {
+function digestUnder(reader: Context['reader'], head: Head, signal: AbortSignal | undefined): Promise<string> {
   const { from, to } = checkRange(head, {})
   return digestOfRange({ from, to }, (first, last) => {
     signal?.throwIfAborted()
-    return readerUnder(store, head).run((reader) => readDigests(reader, first, last))
+    return reader.run((read) => readDigests(read, first, last))
   })
 }

@@ -3,7 +3,7 @@
  * **Invariant:** a close is only used if its line has the digest that was stored when its ledger was appended. So a block that is written again is the
  * one that was lost, however the closes came here.
  */
-import { equal, same } from '../bytes.ts'
+import { equal } from '../bytes.ts'
 import { checkCloses, type LedgerClose, sequenceOf } from '../ingest/close.ts'
 import { type EncodedClose, prepareClose } from '../ingest/encode.ts'
 import { digestOf, rowsOfClose } from '../ingest/line.ts'
@@ -24,9 +24,6 @@ import type { Write } from '../store.ts'
 import { type Context, readable } from './context.ts'
 import type { LedgerRange } from './range.ts'
 import { readBlock } from './rebuild.ts'
-
-const OTHER_DIGEST = 'the close is not the one that was appended: its digest is another one'
-const OTHER_HASH = 'the close has the digest that was stored, but not the hash of the ledger that is held'
 
 /** Gives the closes of a range of ledgers; it may lack some of them, and give others. */
 export type ClosesOf = (lost: Required<LedgerRange>) => Iterable<LedgerClose> | AsyncIterable<LedgerClose>
@@ -93,29 +90,35 @@ export class Given {
 
 /** Finds those of the closes that are the ones that were appended. @throws what their source throws */
 async function findFitting(
-  { lost, store, findings, reader }: Context,
+  context: Context,
   closes: AsyncIterable<LedgerClose>,
   found: Map<number, EncodedClose>,
   unfit: Map<number, UnfitClose>,
 ): Promise<void> {
+  const { lost, store, findings } = context
   for await (const close of closes) {
     await findings.progress('records', found.size, lost.size)
     const ledger = sequenceOf(close)
     if (ledger === undefined || !lost.has(ledger) || found.has(ledger)) continue
     const { encoded, error } = prepareClose(close, store.capabilities)
-    const digest = await readable(async () => decodeDigest(ledger, await store.get(digestKey(ledger))))
-    // Where the ledger and its digest are of two histories, nothing tells which one was appended last.
-    const held = await readable(() => hashUnder(reader, ledger))
-    if (!encoded) unfit.set(ledger, { ledger, reason: `the close cannot be stored: ${(error as Error).message}` })
-    else if (!digest) unfit.set(ledger, { ledger, reason: 'the digest that would prove the close is lost as well' })
-    else if (!equal(digest, digestOf(rowsOfClose(encoded)))) unfit.set(ledger, { ledger, reason: OTHER_DIGEST })
-    else if (held && held !== encoded.hash) unfit.set(ledger, { ledger, reason: OTHER_HASH })
-    else {
+    const reason = encoded ? await whyUnfit(context, encoded) : `the close cannot be stored: ${(error as Error).message}`
+    if (encoded && reason === undefined) {
       found.set(ledger, encoded)
       unfit.delete(ledger)
-    }
+    } else unfit.set(ledger, { ledger, reason: reason! })
     if (found.size === lost.size) return
   }
+}
+
+/** Why a close is not shown to be the one that was appended; undefined if it is. */
+async function whyUnfit({ store, reader }: Context, close: EncodedClose): Promise<string | undefined> {
+  const { sequence } = close
+  const digest = await readable(async () => decodeDigest(sequence, await store.get(digestKey(sequence))))
+  if (!digest) return 'the digest that would prove the close is lost as well'
+  if (!equal(digest, digestOf(rowsOfClose(close)))) return 'the close is not the one that was appended: its digest is another one'
+  // Where the ledger and its digest are of two histories, nothing tells which one was appended last.
+  const held = await readable(() => hashUnder(reader, sequence))
+  return held && held !== close.hash ? 'the close has the digest that was stored, but not the hash of the ledger that is held' : undefined
 }
 
 /** The blocks that can be written again. */
@@ -182,7 +185,5 @@ async function blockWith({ store, head }: Context, log: Resource, number: number
     const [one, other] = [held?.[at], known.get(first + at)]
     return log === ledgers ? (one ?? other) : (other ?? one)
   })
-  if (!rows.every((row) => row !== undefined)) return []
-  const value = encodeBlock(key, log, rows)
-  return same(value, await store.get(key)) ? [] : [[key, value]]
+  return rows.every((row) => row !== undefined) ? [[key, encodeBlock(key, log, rows)]] : []
 }

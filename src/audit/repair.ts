@@ -6,7 +6,7 @@
  * **Invariant:** while a repair is in progress the store holds its intent, so that it is not opened for anything else; a repair that is run again
  * continues. The intent also names an unfinished rollback or pruning, which is unfinished again when the repair is done: the next open finishes it.
  */
-import { equal, hex, same, unhex } from '../bytes.ts'
+import { equal, hex, unhex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
@@ -174,8 +174,7 @@ async function mend(context: Context, faults: readonly Fault[], { gone, unsure, 
   }
   if (keys.some((key) => equal(key, HEAD))) {
     // Without the head nothing else can be judged. If it agrees with the ledgers and is still wrong, ledgers that it counts are lost.
-    const [write] = await rebuildHead(context)
-    if (write !== undefined && !same(await context.store.get(HEAD), write[1])) parts.push([write])
+    parts.push(await rebuildHead(context))
     return commit(context, parts.flat())
   }
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
@@ -195,15 +194,7 @@ async function mend(context: Context, faults: readonly Fault[], { gone, unsure, 
   for (const key of of(KIND.digest)) parts.push(await rebuildDigest(context, key))
   // This intent replaces one that cannot be read.
   parts.push(strays.map((key) => (equal(key, INTENT) ? begun(context) : [key, undefined])))
-  const writes = parts.flat()
-  return (await isNews(context, writes)) && commit(context, writes)
-}
-
-/** False for what was written in an earlier round and is at fault even so: to write it again would keep what else may help from being tried. */
-async function isNews({ store }: Context, writes: readonly Write[]): Promise<boolean> {
-  for (const [key, value] of new Map(writes.map((write) => [hex(write[0]), write])).values())
-    if (!same(await store.get(key), value)) return true
-  return false
+  return commit(context, parts.flat())
 }
 
 /** Of offers that the book shows and nothing else, the keys under which their last changes were kept. */

@@ -11,7 +11,7 @@ import { holdsRecords, networkIn } from '../ingest/identity.ts'
 import { hashUnder } from '../ingest/load.ts'
 import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, kindOf } from '../layout/head.ts'
+import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, type Head, type HighWater, kindOf } from '../layout/head.ts'
 import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, hashKey, INTENT, KIND, keysOf, postingKey, readOffer } from '../layout/keys.ts'
 import { isDamage } from '../layout/seal.ts'
 import { eachFiling, logs } from '../logs.ts'
@@ -100,7 +100,7 @@ async function readState(store: Store, findings: Findings) {
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
   const era = await eraOf(store)
   const noted = await findings.tried(() => readHighWater(store.note, era))
-  const gone = head && (await notHeld(noted, head, (ledger) => readable(() => hashUnder(readerUnder(store, head), ledger))))
+  const gone = head && (await goneUnder(readerUnder(store, head), head, noted))
   if (gone) findings.add(HIGH_WATER, reasonOf(gone))
   return { head: head ?? emptyHead, held, intent }
 }
@@ -109,6 +109,10 @@ const reasonOf = ({ ledger, noted, held }: NotHeld): string =>
   ledger === undefined
     ? `ledgers ${held + 1} to ${noted} were held, and are gone`
     : `ledger ${ledger} was held with the hash ${noted}, and is gone`
+
+/** What was noted and is not held under a head, as far as that can be read. */
+export const goneUnder = (reader: Context['reader'], head: Head, noted: HighWater | undefined): Promise<NotHeld | undefined> =>
+  notHeld(noted, head, (ledger) => readable(() => hashUnder(reader, ledger)))
 
 /** The era of the store; the first one if it is damaged, as if it is missing. */
 export async function eraOf(store: Store): Promise<Era> {

@@ -14,7 +14,6 @@ import { isDue, takeUp } from './filing.ts'
 import type { History } from './history.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { hashOf } from './load.ts'
-import { inEra } from './state.ts'
 
 export interface Appended {
   readonly results: readonly AppendResult[]
@@ -131,7 +130,7 @@ export class Appender {
     }
     const writes = [...digests, ...draft.finish()]
     this.writing = draft
-    await history.write(writes, inEra(history.store, draft.head, history.state.era), durable, () => {
+    await history.write(writes, history.inEra(draft.head), durable, () => {
       if (this.writing === draft) this.writing = undefined
       this.adopt(draft)
       if (durable) history.reached()

@@ -21,7 +21,7 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
   const { oldest, first, last } = history.head
   const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
   const goal = sequence < oldest ? 0 : sequence
-  await history.highWater.lower(goal, inEra(history.store, history.head, history.state.era).era)
+  await history.highWater.lower(goal, history.inEra(history.head).era)
   history.goal = goal
   try {
     await takeSteps(history, { rollback: sequence }, () => stepBack(history, sequence), isDone)

@@ -3,16 +3,15 @@
  * continue from there.
  */
 import { Cache } from '../cache/cache.ts'
-import { decodeHead, decodeIntent, type Era, emptyHead, type Head, type Intent, leftSince } from '../layout/head.ts'
-import { ERA, HEAD, INTENT } from '../layout/keys.ts'
-import { corrupt } from '../layout/seal.ts'
+import { decodeHead, decodeIntent, type Era, emptyHead, type Head, leftSince } from '../layout/head.ts'
+import { ERA, INTENT } from '../layout/keys.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
 import { Damage } from './damage.ts'
 import { fileAgain } from './filing.ts'
-import { holdsRecords } from './identity.ts'
+import { checkEmpty } from './identity.ts'
 import type { Between } from './parts.ts'
 import { isOfOne, isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
@@ -54,7 +53,7 @@ async function whatFollows(
   { head: before, state: { era }, unfiled: waited, cache }: Known,
   state: State,
 ): Promise<Following> {
-  if (!state.head) await checkEmpty(store)
+  if (!state.head && !(await isRemade(store))) await checkEmpty(store)
   const head = state.head ? decodeHead(state.head) : emptyHead
   const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
   // Whatever takes history back begins an era, but for a repair that built a damaged head again.
@@ -77,14 +76,11 @@ async function whatFollows(
   return { state, head, grown, kept, left, unfiled, tails, damage: damage.found }
 }
 
-/**
- * Rolled back to nothing, a store loses its head and its records in one batch; a repair that gives them up takes several.
- * @throws CORRUPT if it is a head that was lost
- */
-async function checkEmpty(store: Store): Promise<void> {
-  const intent = await store.get(INTENT)
-  if (intent && isRemade(decodeIntent(intent))) return
-  if (await holdsRecords(store)) throw corrupt(HEAD, 'the head is missing')
+/** Rolled back to nothing, a store loses its head and its records in one batch; a repair that gives them up, or a copy, takes several. */
+async function isRemade(store: Store): Promise<boolean> {
+  const begun = await store.get(INTENT)
+  const intent = begun && decodeIntent(begun)
+  return intent !== undefined && ('repair' in intent || 'copy' in intent)
 }
 
 /**
@@ -98,8 +94,6 @@ async function lastLeft(store: Store, head: Head, since: Era): Promise<number | 
   if (left === undefined || !cut || !('rollback' in cut)) return left
   return Math.min(left, cut.rollback < head.oldest ? 0 : cut.rollback)
 }
-
-const isRemade = (intent: Intent): boolean => 'repair' in intent || 'copy' in intent
 
 /** True if history under `head` continues from `before`. Ignores the cache, which holds the earlier history. */
 async function holds(store: Store, head: Head, before: Head): Promise<boolean> {

@@ -141,7 +141,12 @@ export class History implements ReadableHistory {
 
   /** The head is durable. A note without an era would count for ever, though others may roll back before it is written: so does a head without one. */
   reached(): void {
-    this.highWater.reached(inEra(this.store, this.head, this.state.era))
+    this.highWater.reached(this.inEra(this.head))
+  }
+
+  /** A head as it is stored now. */
+  inEra(head: Head): Head {
+    return inEra(this.store, head, this.state.era)
   }
 
   /** The edge of a list as it is in the store, if it is cached, and nobody else files. */

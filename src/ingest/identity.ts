@@ -16,6 +16,11 @@ export async function holdsRecords(store: Pick<Store, 'scan'>): Promise<boolean>
   return entries.some(([key]) => !equal(key, HIGH_WATER) && !equal(key, ERA))
 }
 
+/** Checks that a store without a head holds no records. @throws CORRUPT if it is the head that was lost */
+export async function checkEmpty(store: Pick<Store, 'scan'>): Promise<void> {
+  if (await holdsRecords(store)) throw corrupt(HEAD, 'the head is missing')
+}
+
 /**
  * Checks the format of a store. In a store of another release every value has that format; in one value alone it is damage.
  * @returns the network for which the store was made, if it was named

@@ -7,6 +7,7 @@
 import { badRequest } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { type Cut, decodeHead } from '../layout/head.ts'
+import { HEAD } from '../layout/keys.ts'
 import { isDamage } from '../layout/seal.ts'
 import { type Appended, Appender, type Drafted } from './append.ts'
 import { isReclaimDue, pruneTo, reclaim, rollBackTo } from './cut.ts'
@@ -14,7 +15,6 @@ import type { Prepared } from './encode.ts'
 import { lookFor } from './follow.ts'
 import type { History } from './history.ts'
 import { snapshotFor, unfinished } from './load.ts'
-import { stateOf } from './state.ts'
 import { Turns } from './turns.ts'
 
 /** A batch that follows others. */
@@ -203,8 +203,8 @@ export class LedgerWriter {
   private async lookUpTo(sequence: number): Promise<void> {
     const { store, head } = this.history
     if (!this.isShared || sequence <= head.last) return
-    const state = await stateOf(store)
-    if (state.head && sequence <= decodeHead(state.head).last) await this.turns.change(this.look())
+    const stored = await store.get(HEAD)
+    if (stored && sequence <= decodeHead(stored).last) await this.turns.change(this.look())
   }
 
   /** Removes every ledger after `sequence`. @throws GONE_BEFORE_HISTORY if pruned ledgers would have to come back */

@@ -25,6 +25,15 @@ const OPENS = "new (require('classic-level').ClassicLevel)(process.argv[1]).open
 /** The same, until its input ends. */
 const HOLDS = `${OPENS}.then(() => process.stdin.resume().once('end', process.exit) && console.log('open'))`
 
+/** A store, and a process that opens it and says so. */
+async function heldElsewhere() {
+  const place = directory()
+  const store = await level(place)
+  await store.write([[key(1), key(2)]], { durable: true })
+  await store.close()
+  return { place, other: spawn(process.execPath, ['-e', HOLDS, place], { stdio: ['pipe', 'pipe', 'inherit'] }) }
+}
+
 describe('opening', () => {
   test('a store that is already open is STORE_LOCKED, until it is closed', async () => {
     const place = directory()
@@ -68,11 +77,7 @@ describe('opening', () => {
   })
 
   test('a store that another process is writing to is STORE_LOCKED, whatever its files look like just then', async () => {
-    const place = directory()
-    const store = await level(place)
-    await store.write([[key(1), key(2)]], { durable: true })
-    await store.close()
-    const other = spawn(process.execPath, ['-e', HOLDS, place], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const { place, other } = await heldElsewhere()
     try {
       await once(other.stdout, 'data')
       // As whoever has read the MANIFEST, or the names, finds a file that was merged into others since.
@@ -110,11 +115,7 @@ describe('opening', () => {
   })
 
   test('of two that take the lock at once, the one whose place the other took away does not have it', async () => {
-    const place = directory()
-    const store = await level(place)
-    await store.write([[key(1), key(2)]], { durable: true })
-    await store.close()
-    const other = spawn(process.execPath, ['-e', HOLDS, place], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const { place, other } = await heldElsewhere()
     const link = vi.spyOn(promises, 'link')
     try {
       await once(other.stdout, 'data')

@@ -27,14 +27,20 @@ function noted(disk: MemoryDisk = memoryDisk()) {
   return { place, store, open }
 }
 
+/** The same, with the ledgers that were ingested, and noted, while the store was not shared. */
+async function notedAlone() {
+  const all = noted()
+  const alone = await openLedger(all.store())
+  await alone.ingest(closes)
+  await alone.close()
+  return all
+}
+
 test.each([
   ['rollback', 20],
   ['prune', 1],
 ] as const)('a %s with nothing to remove, in a store that was not always shared, notes of which era that is', async (what, at) => {
-  const { place, store, open } = noted()
-  const alone = await openLedger(store())
-  await alone.ingest(closes)
-  await alone.close()
+  const { place, open } = await notedAlone()
   const [writer, other] = [await open(), await open()]
   expect(await other[what](at)).toBe(0)
   await writer.rollback(10)
@@ -47,10 +53,7 @@ test.each([
 })
 
 test('a store is opened though another process rolls it back once its note, of no era, was read', async () => {
-  const { place, store, open } = noted()
-  const alone = await openLedger(store())
-  await alone.ingest(closes)
-  await alone.close()
+  const { place, open } = await notedAlone()
   const writer = await open()
   place.read = async () => {
     place.read = undefined
@@ -62,10 +65,7 @@ test('a store is opened though another process rolls it back once its note, of n
 })
 
 test('a copy takes no note that is lowered meanwhile for one of what is lost, whatever is noted next', async () => {
-  const { place, store, open } = noted()
-  const alone = await openLedger(store())
-  await alone.ingest(closes)
-  await alone.close()
+  const { place, store, open } = await notedAlone()
   const writer = await open()
   const from = shared(store())
   const snapshot = from.snapshot!.bind(from)
